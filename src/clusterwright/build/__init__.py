@@ -1,0 +1,1 @@
+"""From the cluster file to files and changes on hosts: render, roles, agent, apply, receipt."""

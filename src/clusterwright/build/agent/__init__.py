@@ -1,0 +1,1 @@
+"""The one stdlib-only script that runs on a host."""

@@ -1,0 +1,1 @@
+"""One file per rendered artefact: Cluster in, text out. Pure."""

@@ -1,0 +1,1 @@
+"""One file per role: cluster and host in, wanted resources out. Pure."""

@@ -1,0 +1,1 @@
+"""What ought to be: one expectation per file."""

@@ -1,0 +1,1 @@
+"""What a host says: one command and one parser per file."""

@@ -1,0 +1,28 @@
+"""The one word for what is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """Only `ok` is green: not seen is `unknown`, switched off is `skipped`."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+    UNKNOWN = "unknown"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one check says of one subject (a host, a link, a job, the cluster)."""
+
+    subject: str
+    check: str
+    status: Status
+    saw: str
+    want: str = ""
+    mend: str = ""

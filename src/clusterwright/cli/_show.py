@@ -1,0 +1,44 @@
+"""How commands show things: data on stdout, talk on stderr, tables without borders, one JSON document."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_COLOURS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
+
+
+def say(text: str) -> None:
+    """Talk: progress and next steps, on stderr."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def show_json(document: Any) -> None:
+    """One JSON document on stdout; dataclasses become objects."""
+    json.dump(document, sys.stdout, indent=2, default=_plain)
+    sys.stdout.write("\n")
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Rows under headings on stdout; status words are coloured on a terminal, and readable without."""
+    from rich.console import Console  # noqa: PLC0415 (start-up time)
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=200)
+    console.print(table)
+
+
+def _plain(value: Any) -> Any:
+    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else str(value)

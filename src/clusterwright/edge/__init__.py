@@ -1,0 +1,1 @@
+"""Where side effects start: ssh, Slurm, clock, files, processes; their fakes ship here."""

@@ -1,0 +1,42 @@
+"""Fakes of the edge, for tests here and in what others build on us."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clusterwright.edge.processes import Done
+from clusterwright.edge.ssh import SSH_FAILED
+
+
+class FakeClock:
+    """A clock that moves only when told or slept on."""
+
+    def __init__(self, now: float = 1_700_000_000.0) -> None:
+        self._now = now
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        """Move on by that much at once."""
+        self._now += seconds
+
+
+class FakeRemote:
+    """Answers by a function of host and command, and keeps what was asked; hosts in `down` are not reached."""
+
+    def __init__(self, answer: Callable[[str, str, bytes], str], *, down: frozenset[str] = frozenset()) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self._answer, self._down = answer, down
+
+    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:  # noqa: ARG002 (the protocol's signature)
+        """The answer with code 0, or code 255 for a host that is down."""
+        self.asked.append((host, command))
+        if host in self._down:
+            return Done((host, command), SSH_FAILED, "", f"ssh: connect to host {host}: timed out", 0.0)
+        return Done((host, command), 0, self._answer(host, command, stdin), "", 0.0)

@@ -1,0 +1,60 @@
+"""Errors that say what, where and the mend; imports nothing of ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_CHANGES_PENDING, EXIT_FAULTS_FOUND = 0, 1, 2, 3, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One spot in a file: `cluster.yaml:31:20  partitions.train.gpus_per_node: 8`."""
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+    path: str = ""
+    shown: str = ""
+
+    def __str__(self) -> str:
+        spot = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        what = f"{self.path}: {self.shown}" if self.path and self.shown else self.path or self.shown
+        return f"{spot}  {what}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong: a stable kebab-case code, what is wrong, where (all sides), and the mend."""
+
+    code: str
+    message: str
+    mend: str
+    places: tuple[Place, ...] = field(default=())
+
+    def __str__(self) -> str:
+        lines = [f"error[{self.code}]: {self.message}"]
+        lines += [f"  {place}" for place in self.places]
+        lines += [f"mend: {self.mend}", f"more: wright explain {self.code}"]
+        return "\n".join(lines)
+
+
+class WrightError(Exception):
+    """What a user can mend; carries every finding and the exit code of the command."""
+
+    def __init__(self, *findings: Finding, exit_code: int = EXIT_FAILED) -> None:
+        super().__init__("\n\n".join(str(finding) for finding in findings))
+        self.findings = findings
+        self.exit_code = exit_code
+
+    @classmethod
+    def of(cls, code: str, message: str, mend: str, *, exit_code: int = EXIT_FAILED) -> WrightError:
+        """The common case: one finding without a place in a file."""
+        return cls(Finding(code, message, mend), exit_code=exit_code)
+
+
+class SpecError(WrightError, ValueError):
+    """A cluster or job file that cannot be used; exit code 2."""
+
+    def __init__(self, *findings: Finding) -> None:
+        super().__init__(*findings, exit_code=EXIT_USAGE)

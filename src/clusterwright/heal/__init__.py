@@ -1,0 +1,1 @@
+"""From a diagnosis to an intent, and the intent done."""

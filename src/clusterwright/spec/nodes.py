@@ -1,0 +1,91 @@
+"""Node groups: hosts of one make and one role."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from clusterwright.spec.field import Cost, Section, setting
+from clusterwright.spec.names import HostPath, Hostlist, Word, expand
+from clusterwright.spec.networks import NetworkName
+from clusterwright.spec.quantities import Size
+
+
+def _address(value: Any) -> IPv4Address:
+    try:
+        return IPv4Address(value)
+    except ValueError as why:
+        raise ValueError(f"`{value}` is not an IPv4 address: {why}; write it as 10.77.0.11") from why
+
+
+Address = Annotated[
+    IPv4Address, BeforeValidator(_address), WithJsonSchema({"type": "string", "examples": ["10.77.0.11"]})
+]
+
+
+class Cpus(Section):
+    """Processors of one host, as `slurmd -C` prints them."""
+
+    sockets: int = setting("Processor sockets.", cost=Cost.DRAIN, default=1, example="2")
+    cores_per_socket: int = setting("Cores of one socket.", cost=Cost.DRAIN, example="64")
+    threads_per_core: int = setting("Hardware threads of one core.", cost=Cost.DRAIN, default=1, example="2")
+
+    @property
+    def threads(self) -> int:
+        """Hardware threads of the host: what Slurm calls CPUs."""
+        return self.sockets * self.cores_per_socket * self.threads_per_core
+
+
+class Gpus(Section):
+    """GPUs of one host."""
+
+    model: Word = setting("Slurm's gres type for it.", cost=Cost.DRAIN, example="a100")
+    count: int = setting("GPUs in one host.", cost=Cost.DRAIN, example="8")
+    memory: Size | None = setting("Memory of one GPU.", cost=Cost.DRAIN, default=None, example="80GiB")
+    devices: HostPath = setting(
+        "Device files, without the index that is added to each.", cost=Cost.DRAIN, default="/dev/nvidia", example="/dev/nvidia"
+    )
+    nvlink: bool = setting("True when NVLink or NVSwitch joins all of them.", cost=Cost.DRAIN, default=False, example="true")
+
+    def device_files(self) -> tuple[str, ...]:
+        """`/dev/nvidia0` and so on, by index."""
+        return tuple(f"{self.devices}{index}" for index in range(self.count))
+
+
+class Disk(Section):
+    """Local disks of one kind in a host."""
+
+    kind: Literal["nvme", "ssd", "hdd"] = setting("What they are.", cost=Cost.DRAIN, default="nvme", example="nvme")
+    count: int = setting("How many.", cost=Cost.DRAIN, default=1, example="4")
+    size: Size = setting("Size of one.", cost=Cost.DRAIN, example="3.84TB")
+    mount: HostPath | None = setting("Where a job finds them as scratch.", cost=Cost.DRAIN, default=None, example="/scratch")
+
+
+class NodeGroup(Section):
+    """Hosts of one make and one role."""
+
+    role: Literal["control", "compute", "login"] = setting(
+        "control runs slurmctld and serves the others; compute runs jobs; login is where users submit.",
+        cost=Cost.REBUILD, example="compute",
+    )  # fmt: skip
+    hosts: Hostlist = setting("Host names, as a Slurm hostlist.", cost=Cost.DRAIN, example="gpu-node[1-8]")
+    addresses: dict[NetworkName, Address] = setting(
+        "First host's address on each network; the next hosts get the next addresses.",
+        cost=Cost.REBUILD, example="{management: 10.77.0.11}",
+    )  # fmt: skip
+    cpus: Cpus = setting("Processors of one host.", cost=Cost.DRAIN)
+    memory: Size = setting("Memory of one host.", cost=Cost.DRAIN, example="512GiB")
+    memory_reserved: Size = setting(
+        "Memory kept from jobs for the system (Slurm's MemSpecLimit).", cost=Cost.RESTART, default=2**30, example="8GiB"
+    )
+    gpus: Gpus | None = setting("GPUs of one host.", cost=Cost.DRAIN, default=None)
+    disks: tuple[Disk, ...] = setting("Local disks of one host.", cost=Cost.DRAIN, default=())
+    switch: Word | None = setting(
+        "The leaf switch that these hosts hang on, for topology.conf.", cost=Cost.RESTART, default=None, example="leaf1"
+    )
+
+    def names(self) -> tuple[str, ...]:
+        """Its hosts, in order."""
+        return expand(self.hosts)

@@ -1,0 +1,1 @@
+"""Launch, supervise and resume trainings."""

@@ -1,0 +1,1 @@
+"""Real trainings that use the runtime."""

@@ -1,0 +1,1 @@
+"""Collectors, alert rules, dashboards, reports."""

@@ -1,0 +1,1 @@
+"""The cause of a failure, with evidence."""
