@@ -1,0 +1,39 @@
+# Each target does its own set-up, says what it installs before it does, and is quick when run again.
+SHELL := /bin/bash
+VENV := .venv
+WRIGHT := $(VENV)/bin/wright
+OUT ?= build/demo
+
+.PHONY: install demo test check docs golden lab-down bench clean
+
+install:            ## .venv with every extra, so that .venv/bin/wright is there
+	@tools/setup base
+
+demo:               ## the whole path on one machine: lab, apply, check, train, a host killed, a report
+	@tools/setup base lab
+	@$(WRIGHT) demo --out $(OUT)
+
+test:               ## every test; those that cannot run here are skipped by name
+	@tools/setup base lab test
+	@tools/test
+
+check: install      ## lint, types, docs that have drifted
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/python -m clusterwright.cli._reference --check
+
+docs: install       ## write the generated references
+	$(VENV)/bin/python -m clusterwright.cli._reference --write
+
+golden: install     ## rewrite the golden trees; read the diff like code
+	$(VENV)/bin/pytest -q -m "not lab" tests/build tests/train/launch tests/spec --golden
+
+bench: install      ## every figure we claim, measured here
+	@for script in bench/*.py; do echo "== $$script"; timeout 900 $(VENV)/bin/python $$script || exit 1; done
+
+lab-down:           ## remove the lab of examples/lab, whatever state it is in
+	@$(WRIGHT) lab down lab
+
+clean:              ## everything that make has made in this folder
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis $(VENV)

@@ -1,0 +1,18 @@
+"""The tree is clean for the linter, the formatter and the type checker."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("tool", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]], ids=" ".join)
+def test_is_clean(tool):
+    """What `make check` runs, so that no change lands without it."""
+    program = Path(sys.executable).with_name(tool[0])
+
+    done = subprocess.run([program, *tool[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
