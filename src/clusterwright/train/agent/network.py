@@ -1,0 +1,67 @@
+"""This host's addresses and ports, as the kernel says them."""
+
+from __future__ import annotations
+
+import fcntl
+import ipaddress
+import socket
+import struct
+from typing import Dict, Optional
+
+SIOCGIFADDR = 0x8915  # netdevice(7)
+IFREQ_BYTES = 40  # sizeof(struct ifreq) on 64-bit Linux
+
+# Ports of ours: above 10,000 where site services live less, under Linux's ephemeral range (32768 to 60999), Slurm's
+# daemons (6817 to 6819) and the srun ports of the cluster file (60001 to 63000).
+FIRST_PORT, LAST_PORT = 20000, 27999
+
+
+def interfaces() -> Dict[str, str]:
+    """Interface name to its first IPv4 address; blind to further addresses of the same interface."""
+    found = {}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            request = struct.pack(f"{IFREQ_BYTES}s", name.encode())
+            try:
+                answer = fcntl.ioctl(probe.fileno(), SIOCGIFADDR, request)
+            except OSError:  # an interface without an IPv4 address
+                continue
+            found[name] = socket.inet_ntoa(answer[20:24])
+    return found
+
+
+def inside(subnet: str, have: Dict[str, str]) -> Optional["tuple[str, str]"]:
+    """The interface and the address of it that lie inside the network; None when this host is not on it."""
+    network = ipaddress.ip_network(subnet)
+    for name, address in have.items():
+        if ipaddress.ip_address(address) in network:
+            return name, address
+    return None
+
+
+def bindable_port(address: str, seed: int) -> int:
+    """A port of our range that can be listened on now; runs with different seeds begin at different places.
+
+    It is free when we look, not reserved: whoever takes it in between makes the generation fail and be repeated.
+
+    Raises:
+        OSError: no port of the range is free, or the address is not this host's.
+    """
+    count = LAST_PORT - FIRST_PORT + 1
+    for offset in range(count):
+        port = FIRST_PORT + (seed + offset) % count
+        if _free(address, port):
+            return port
+    raise OSError(f"no port from {FIRST_PORT} to {LAST_PORT} is free on {address}")
+
+
+def _free(address: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as why:
+            if why.errno == 98:  # noqa: PLR2004 (EADDRINUSE)
+                return False
+            raise
+        return True

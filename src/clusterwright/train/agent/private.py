@@ -1,0 +1,26 @@
+"""Secrets of the job's user: names and values in a file that only the user can read, never in a script."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+PLACE = "~/.config/clusterwright/secrets.env"
+
+
+def secrets_of_user() -> dict[str, str]:
+    """The lines NAME=VALUE of the file; none when there is no file.
+
+    Raises:
+        PermissionError: others can read it.
+    """
+    path = os.path.expanduser(PLACE)
+    try:
+        with open(path, encoding="utf-8") as file:
+            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+                raise PermissionError(f"{path} can be read by others; chmod 600 {path}")
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return {}
+    pairs = (line.partition("=") for line in lines if "=" in line and not line.lstrip().startswith("#"))
+    return {name.strip(): value for name, _, value in pairs}

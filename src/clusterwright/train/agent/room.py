@@ -1,0 +1,156 @@
+"""Where a job's hosts are: in a Slurm allocation, or as local processes that stand for them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from clusterwright.train.agent import processes
+from clusterwright.train.agent.folder import Folder
+from clusterwright.train.agent.options import Options
+
+CONTROL_LIMIT_S = 30  # an answer of slurmctld; its own MessageTimeout is 10 s by default, and clients try again
+AGENT = "clusterwright.train.agent.node"
+HANDED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "SLURM_CONF")
+
+
+class Slurm:
+    """The hosts of this job's allocation, by srun; successors, by sbatch."""
+
+    def __init__(self, options: Options, folder: Folder) -> None:
+        self.job_id = os.environ["SLURM_JOB_ID"]
+        self._options, self._folder = options, folder
+        self._steps: List[subprocess.Popen[bytes]] = []
+        self._standby: Optional[str] = None
+
+    def hosts(self) -> Tuple[str, ...]:
+        """The hosts of the allocation, as Slurm orders them."""
+        code, out = slurm("scontrol", "show", "hostnames", os.environ["SLURM_JOB_NODELIST"])
+        if code != 0 or not out.split():
+            raise OSError(f"scontrol show hostnames: {out}")
+        return tuple(out.split())
+
+    def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
+        """One step with one agent on each of the hosts; a host that is lost does not end it for the others."""
+        count = str(len(hosts))
+        gres = [f"--gres={self._options.gres}"] if self._options.gres else []
+        step = [
+            "srun", "--overlap", "--exact", "--no-kill", "--kill-on-bad-exit=0", "--wait=0", "--export=ALL", "--quiet",
+            f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", f"--nodelist={','.join(hosts)}",
+            f"--cpus-per-task={os.environ.get('SLURM_CPUS_PER_TASK', '1')}", *gres,
+        ]  # fmt: skip
+        agent = [sys.executable, "-m", AGENT, self._folder.path, address, str(port)]
+        log = self._folder.at("logs", "agents.log")
+        self._steps.append(processes.start([*step, *agent], os.environ, log))
+
+    def reap(self) -> None:
+        """Collect the steps that have ended."""
+        self._steps = [step for step in self._steps if step.poll() is None]
+
+    def end(self) -> None:
+        """Let go of the steps; one on a dead host would never end by itself."""
+        for step in self._steps:
+            step.kill()
+            step.wait()
+
+    def submit_standby(self) -> Optional[str]:
+        """A job that begins when this one ends badly, even by the death of the host this runs on."""
+        after = (f"--dependency=afternotok:{self.job_id}", "--kill-on-invalid-dep=yes")
+        self._standby, said = submit(self._folder, self._options, after)
+        self._folder.write("standby.json", {"job_id": self._standby or ""})
+        return None if self._standby else said
+
+    def cancel_standby(self) -> None:
+        """No job follows."""
+        if self._standby:
+            slurm("scancel", self._standby)
+
+    def hand_over(self, lost: Sequence[str]) -> Tuple[str, str]:
+        """The successor's job id, or nothing and what Slurm said."""
+        job_id, said = succeed(self._folder, self._options, lost)
+        if job_id:
+            self.cancel_standby()
+        return job_id, said
+
+    def was_cancelled(self) -> bool:
+        """True when somebody cancelled the job; a preemption with grace finds it still running."""
+        code, out = slurm("squeue", "--noheader", f"--jobs={self.job_id}", "--states=all", "--format=%T %r")
+        return code == 0 and out.startswith(("COMPLETING", "CANCELLED")) and "TimeLimit" not in out
+
+
+class Local:
+    """Local processes that stand for hosts; the stand-in for Slurm (standin.py) starts the successor."""
+
+    def __init__(self, options: Options, folder: Folder) -> None:
+        self.job_id = str(os.getppid())
+        self._options, self._folder = options, folder
+        self._agents: Dict[str, subprocess.Popen[bytes]] = {}
+
+    def hosts(self) -> Tuple[str, ...]:
+        """`local1`, `local2` and so on: as many as the job has hosts and spares."""
+        return tuple(f"local{number}" for number in range(1, self._options.nodes + self._options.spares + 1))
+
+    def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
+        """One agent for each host."""
+        for host in hosts:
+            agent = [sys.executable, "-m", AGENT, self._folder.path, address, str(port)]
+            env = {**os.environ, "CLUSTERWRIGHT_HOST": host}
+            self._agents[host] = processes.start(agent, env, self._folder.at("logs", "agents.log"))
+
+    def reap(self) -> None:
+        """Collect the agents that have ended."""
+        for agent in self._agents.values():
+            agent.poll()
+
+    def end(self) -> None:
+        """End the agents that are still there."""
+        for agent in self._agents.values():
+            agent.kill()
+            agent.wait()
+
+    def submit_standby(self) -> Optional[str]:
+        """The stand-in is the standby."""
+        return None
+
+    def cancel_standby(self) -> None:
+        """The stand-in reads the outcome."""
+
+    def hand_over(self, lost: Sequence[str]) -> Tuple[str, str]:  # noqa: ARG002 (Slurm's signature)
+        """The stand-in starts the next supervisor when this one leaves with code 75."""
+        return f"{self.job_id}", ""
+
+    def was_cancelled(self) -> bool:
+        """Who ends a local run from outside is a person: nothing here preempts."""
+        return True
+
+
+def slurm(*argv: str) -> Tuple[int, str]:
+    """A Slurm command's exit code and what it said."""
+    try:
+        done = subprocess.run(  # noqa: S603 (Slurm's own programs, arguments as a list)
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=CONTROL_LIMIT_S, check=False
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as why:
+        return 1, str(why)
+    return done.returncode, done.stdout.decode(errors="replace").strip()
+
+
+def submit(folder: Folder, options: Options, more: Sequence[str]) -> Tuple[str, str]:
+    """The id of a new job with the run's own script, or nothing and what sbatch said.
+
+    Of this job's environment only a few names are handed on: SBATCH_ names would override the script's lines.
+    """
+    sizes = (f"--nodes={options.min_nodes + options.spares}-{options.nodes + options.spares}",)
+    elastic = sizes if options.on_host_loss == "shrink" else ()
+    env = [f"{name}={os.environ[name]}" for name in HANDED_ON if name in os.environ]
+    code, out = slurm("env", "-i", *env, "sbatch", "--parsable", *elastic, *more, folder.at("job.sh"))
+    job_id = out.splitlines()[-1].split(";")[0] if code == 0 and out else ""
+    return (job_id, "") if job_id.isdigit() else ("", out)
+
+
+def succeed(folder: Folder, options: Options, lost: Sequence[str]) -> Tuple[str, str]:
+    """A successor away from the lost hosts; on any host when there are not enough others."""
+    job_id, said = submit(folder, options, (f"--exclude={','.join(lost)}",)) if lost else ("", "")
+    return (job_id, said) if job_id else submit(folder, options, ())

@@ -1,0 +1,39 @@
+"""Stands in for Slurm on one machine: `python -m clusterwright.train.agent.standin OPTIONS -- COMMAND`.
+
+It starts a supervisor, and the next one when that hands over or dies, as Slurm starts the job that stands by.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import List
+
+from clusterwright.train.agent import processes
+from clusterwright.train.agent.folder import Folder
+from clusterwright.train.agent.options import read
+from clusterwright.train.agent.supervisor import EXIT_HANDED_OVER
+
+SUPERVISOR = "clusterwright.train.agent.supervisor"
+
+
+def main() -> int:
+    """The run's outcome as an exit code."""
+    options = read(sys.argv[1:])
+    folder = Folder(options.run)
+    current: List[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+        signal.signal(number, lambda received, _: [processes.signal_process(pid, received) for pid in current])
+    code = EXIT_HANDED_OVER
+    for _ in range(options.successors + 1):
+        child = processes.start([sys.executable, "-m", SUPERVISOR, *sys.argv[1:]], os.environ, folder.at("job.out"))
+        current[:] = [child.pid]
+        code = child.wait()
+        if code >= 0 and code != EXIT_HANDED_OVER:
+            return code
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
