@@ -1,0 +1,180 @@
+"""Files, folders and links on a host: compared, then written whole.
+
+Standard library only, Python 3.6 or later.
+"""
+
+import base64
+import difflib
+import grp
+import hashlib
+import os
+import pwd
+import shutil
+import tempfile
+from typing import List, Optional
+
+from clusterwright.build.agent.host import STATE, ChangeError, Host, Json, must, read
+
+DIFF_LINES = 120  # a longer diff is cut: it is for reading; `sum` is for comparing
+
+
+def content_of(resource: Json) -> bytes:
+    """The bytes wanted."""
+    return base64.b64decode(resource["content"])
+
+
+def owner_of(path: str) -> str:
+    """Owner and group by name, or by number where they have none."""
+    status = os.lstat(path)
+    try:
+        owner = pwd.getpwuid(status.st_uid).pw_name
+    except KeyError:
+        owner = str(status.st_uid)
+    try:
+        return "{}:{}".format(owner, grp.getgrgid(status.st_gid).gr_name)
+    except KeyError:
+        return "{}:{}".format(owner, status.st_gid)
+
+
+def look_rights(path: str, resource: Json) -> List[str]:
+    """What is wrong with owner and mode, both sides said."""
+    wanted, has = f"{resource['owner']}:{resource['group']}", owner_of(path)
+    mode = os.lstat(path).st_mode & 0o7777
+    wrong = [] if has == wanted else [f"owner {has} -> {wanted}"]
+    return wrong + ([] if mode == resource["mode"] else [f"mode {mode:04o} -> {resource['mode']:04o}"])
+
+
+def set_rights(path: str, resource: Json) -> None:
+    """Owner first: chown clears setuid bits that the mode may ask for."""
+    try:
+        ids = pwd.getpwnam(resource["owner"]).pw_uid, grp.getgrnam(resource["group"]).gr_gid
+    except KeyError as why:
+        raise ChangeError(f"{why}; is its package installed?") from why
+    os.chown(path, *ids)
+    os.chmod(path, resource["mode"])
+
+
+def diff_of(path: str, old: bytes, new: bytes) -> str:
+    """A unified diff to read; binary files only say that they differ."""
+    try:
+        before, after = old.decode().splitlines(), new.decode().splitlines()
+    except UnicodeDecodeError:
+        return f"binary file, {len(old)} -> {len(new)} bytes"
+    lines = list(difflib.unified_diff(before, after, path, path, lineterm=""))
+    more = [f"... {len(lines) - DIFF_LINES} more lines"] if lines[DIFF_LINES:] else []
+    return "\n".join(lines[:DIFF_LINES] + more)
+
+
+def receipt_row(resource: Json) -> Json:
+    """What the receipt keeps of a file that we wrote."""
+    return {"sha256": hashlib.sha256(content_of(resource)).hexdigest(), "mode": f"{resource['mode']:04o}"}
+
+
+def look_file(host: Host, resource: Json) -> Optional[Json]:
+    """Missing, another content, another owner or mode."""
+    path, wanted = host.at(resource["path"]), content_of(resource)
+    if os.path.isdir(path) and not os.path.islink(path):
+        raise ChangeError("it is a folder and should be a file")
+    present = os.path.lexists(path)
+    current = None if os.path.islink(path) else read(path)
+    what = ["create"] if not present else ["rewrite"] if current != wanted else []
+    what += look_rights(path, resource) if current is not None else []
+    if not what:
+        return None
+    diff = diff_of(resource["path"], current or b"", wanted) if current != wanted else ""
+    if resource["secret"] and diff:
+        diff = f"(secret {resource['secret']}: not shown)"
+    return {"what": ", ".join(what), "diff": diff, "cost": resource["cost"] if present else "live"}
+
+
+def do_file(host: Host, resource: Json) -> None:
+    """Written beside the target with owner and mode, validated, renamed over it: old or new, never half."""
+    path = host.at(resource["path"])
+    folder, name = os.path.split(path)
+    os.makedirs(folder, exist_ok=True)
+    for entry in os.listdir(folder):  # left by an apply that was cut short
+        if entry.startswith(f".{name}.wright-"):
+            os.unlink(os.path.join(folder, entry))
+    handle, scratch = tempfile.mkstemp(prefix=f".{name}.wright-", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content_of(resource))
+            file.flush()
+            set_rights(scratch, resource)
+            os.fsync(file.fileno())
+        if resource["validate"] and shutil.which(resource["validate"][0]):
+            must([scratch if word == "{}" else word for word in resource["validate"]])
+        keep_for_undo(host, resource["path"])
+        os.replace(scratch, path)
+        sync_folder(folder)
+    finally:
+        if os.path.exists(scratch):
+            os.unlink(scratch)
+
+
+def sync_folder(folder: str) -> None:
+    """A rename lasts only when its folder is on disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def keep_for_undo(host: Host, path: str) -> None:
+    """The previous file goes to undo/WHEN/path, readable by root only, as the folder is."""
+    if os.path.isfile(host.at(path)) and not os.path.islink(host.at(path)):
+        kept = host.at(f"{STATE}/undo/{host.bundle['when']}{path}")
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
+        shutil.copy2(host.at(path), kept)
+        status = os.stat(host.at(path))
+        os.chown(kept, status.st_uid, status.st_gid)
+
+
+def look_directory(host: Host, resource: Json) -> Optional[Json]:
+    """Missing, or another owner or mode."""
+    path = host.at(resource["path"])
+    if not os.path.isdir(path):
+        if not resource["parents"] and not os.path.isdir(os.path.dirname(path)):
+            raise ChangeError(f"{os.path.dirname(resource['path'])} is not there: mount it, or make it")
+        return {"what": "create", "diff": "", "cost": "live"}
+    wrong = look_rights(path, resource)
+    return {"what": ", ".join(wrong), "diff": "", "cost": "live"} if wrong else None
+
+
+def do_directory(host: Host, resource: Json) -> None:
+    """Made, then given its owner and mode."""
+    os.makedirs(host.at(resource["path"]), exist_ok=True)
+    set_rights(host.at(resource["path"]), resource)
+
+
+def look_symlink(host: Host, resource: Json) -> Optional[Json]:
+    """Missing, no link, or another target."""
+    path = host.at(resource["path"])
+    current = os.readlink(path) if os.path.islink(path) else "a file" if os.path.exists(path) else "nothing"
+    if current == resource["target"]:
+        return None
+    return {"what": f"link {current} -> {resource['target']}", "diff": "", "cost": "live"}
+
+
+def do_symlink(host: Host, resource: Json) -> None:
+    """Made beside the target and renamed over it."""
+    path = host.at(resource["path"])
+    scratch = path + ".wright-link"
+    if os.path.lexists(scratch):
+        os.unlink(scratch)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    keep_for_undo(host, resource["path"])
+    os.symlink(resource["target"], scratch)
+    os.replace(scratch, path)
+
+
+def write_private(path: str, data: bytes) -> None:
+    """A file for root's eyes, whole or not at all."""
+    scratch = path + ".wright-new"
+    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(scratch, path)
+    sync_folder(os.path.dirname(path))

@@ -1,0 +1,185 @@
+"""What a host can be asked to have: a few kinds of resource, each a plain value.
+
+A mount is a systemd unit file and its unit, a sysctl file is a file beside the values; so the agent on the
+host knows ten kinds and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from clusterwright.spec.field import Cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A whole file. `secret` names the secret that it holds: then neither a diff nor a render shows it."""
+
+    path: str
+    content: str | bytes
+    owner: str = "root"
+    group: str = "root"
+    mode: int = 0o644
+    cost: Cost = Cost.LIVE
+    secret: str = ""
+    validate: tuple[str, ...] = ()  # a command that must accept the new file, `{}`, before it takes its place
+
+    @property
+    def id(self) -> str:
+        """What a unit's `restart_on` names."""
+        return f"file:{self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directory:
+    """A folder with its owner and mode; `parents` makes the folders above it, where they are missing."""
+
+    path: str
+    owner: str = "root"
+    group: str = "root"
+    mode: int = 0o755
+    parents: bool = True
+
+    @property
+    def id(self) -> str:
+        """What a unit's `restart_on` names."""
+        return f"directory:{self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Symlink:
+    """A symbolic link."""
+
+    path: str
+    target: str
+
+    @property
+    def id(self) -> str:
+        """What a unit's `restart_on` names."""
+        return f"symlink:{self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """A package of the distribution that is installed, in whatever version it has."""
+
+    name: str
+
+    @property
+    def id(self) -> str:
+        """What a unit's `restart_on` names."""
+        return f"package:{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A systemd unit, enabled and running; a change of what `restart_on` names restarts or reloads it."""
+
+    name: str
+    restart_on: tuple[str, ...] = ()
+    reload: bool = False
+
+    @property
+    def id(self) -> str:
+        """What a journal or a report calls it."""
+        return f"unit:{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A Unix group with the same id on every host."""
+
+    name: str
+    gid: int
+
+    @property
+    def id(self) -> str:
+        """What a journal or a report calls it."""
+        return f"group:{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """An account with the same id on every host, its home made once."""
+
+    name: str
+    uid: int
+    group: str
+
+    @property
+    def id(self) -> str:
+        """What a journal or a report calls it."""
+        return f"user:{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sysctl:
+    """A kernel setting as it is now; a File keeps it across a reboot."""
+
+    key: str
+    value: str
+
+    @property
+    def id(self) -> str:
+        """What a journal or a report calls it."""
+        return f"sysctl:{self.key}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """A kernel module that is loaded; a File keeps it across a reboot."""
+
+    name: str
+
+    @property
+    def id(self) -> str:
+        """What a journal or a report calls it."""
+        return f"module:{self.name}"
+
+
+Resource = File | Directory | Symlink | Package | Unit | Group | User | Sysctl | Module
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a role needs beyond the cluster file: its name for headers, secrets, and our own job-side code.
+
+    `secrets` maps `munge.key` and the like to bytes; `payload` a path below /opt/clusterwright/lib to text.
+    """
+
+    source: str
+    secrets: Mapping[str, bytes] = field(default_factory=dict)
+    payload: Mapping[str, str] = field(default_factory=dict)
+
+    def header(self, comment: str = "#") -> str:
+        """The first line of every file of ours."""
+        return f"{comment} made by clusterwright from {self.source}, do not edit\n"
+
+
+def mount(*, what: str, where: str, kind: str, options: tuple[str, ...], header: str) -> tuple[File, Unit]:
+    """A mount that systemd keeps: its unit file, and the unit enabled and mounted."""
+    name = mount_unit_name(where)
+    text = f"""{header}[Unit]
+Description={where} ({kind})
+After=network-online.target
+Wants=network-online.target
+
+[Mount]
+What={what}
+Where={where}
+Type={kind}
+Options={",".join(options)}
+
+[Install]
+WantedBy=remote-fs.target
+"""
+    file = File(path=f"/etc/systemd/system/{name}", content=text, cost=Cost.DRAIN)
+    return file, Unit(name=name, restart_on=(file.id,))
+
+
+def mount_unit_name(path: str) -> str:
+    r"""What `systemd-escape --path --suffix=mount` prints: `/data/a-b` is `data-a\x2db.mount`."""
+    plain = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_.")
+    letters = "".join(c if c in plain else "-" if c == "/" else f"\\x{ord(c):02x}" for c in path.strip("/"))
+    return (f"\\x2e{letters[1:]}" if letters.startswith(".") else letters or "-") + ".mount"
