@@ -6,21 +6,36 @@ from dataclasses import dataclass, field
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_CHANGES_PENDING, EXIT_FAULTS_FOUND = 0, 1, 2, 3, 5
 
+_LINE_SHOWN = 96  # a source line with its number fits a terminal of 110 columns, as our own code does
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One spot in a file: `cluster.yaml:31:20  partitions.train.gpus_per_node: 8`."""
+    """One spot in a file: `cluster.yaml:31:20  partitions.train.gpus_per_node: 8`.
+
+    `source` is the whole line of the file; where it is known, the spot is shown in it with a caret.
+    """
 
     file: str
     line: int | None = None
     column: int | None = None
     path: str = ""
     shown: str = ""
+    source: str = ""
 
     def __str__(self) -> str:
         spot = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
         what = f"{self.path}: {self.shown}" if self.path and self.shown else self.path or self.shown
         return f"{spot}  {what}".rstrip()
+
+    def excerpt(self) -> tuple[str, ...]:
+        """The source line with its number, and a caret under the spot; nothing where it is not known."""
+        if not self.source.strip() or self.line is None or self.column is None:
+            return ()
+        start = max(0, min(self.column - _LINE_SHOWN // 2, len(self.source) - _LINE_SHOWN))
+        shown = self.source.expandtabs(1)[start : start + _LINE_SHOWN].rstrip()
+        number = str(self.line)
+        return f"{number} | {shown}", f"{' ' * len(number)} | {' ' * (self.column - 1 - start)}^"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +49,8 @@ class Finding:
 
     def __str__(self) -> str:
         lines = [f"error[{self.code}]: {self.message}"]
-        lines += [f"  {place}" for place in self.places]
+        for place in self.places:
+            lines += [f"  {place}", *(f"    {line}" for line in place.excerpt())]
         lines += [f"mend: {self.mend}", f"more: wright explain {self.code}"]
         return "\n".join(lines)
 

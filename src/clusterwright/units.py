@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-KiB, MiB, GiB, TiB = 2**10, 2**20, 2**30, 2**40
+KiB, MiB, GiB, TiB, PiB = 2**10, 2**20, 2**30, 2**40, 2**50
 KB, MB, GB, TB, PB = 10**3, 10**6, 10**9, 10**12, 10**15
 MINUTE_S, HOUR_S, DAY_S, WEEK_S = 60, 3600, 86400, 604800
 
@@ -18,21 +18,40 @@ MAX_INT64 = 2**63 - 1  # what Slurm, SQLite and JSON readers of other languages 
 
 _SIZES = {
     "B": 1, "kB": KB, "KB": KB, "MB": MB, "GB": GB, "TB": TB, "PB": PB,
-    "KiB": KiB, "MiB": MiB, "GiB": GiB, "TiB": TiB, "PiB": 2**50,
+    "KiB": KiB, "MiB": MiB, "GiB": GiB, "TiB": TiB, "PiB": PiB,
 }  # fmt: skip
 _BIT_RATES = {"bit/s": 1, "kbit/s": KB, "Kbit/s": KB, "Mbit/s": MB, "Gbit/s": GB, "Tbit/s": TB}
 _RATES = _BIT_RATES | {f"{unit}/s": 8 * factor for unit, factor in _SIZES.items()}
 _DURATIONS = {"s": 1, "m": MINUTE_S, "min": MINUTE_S, "h": HOUR_S, "d": DAY_S, "w": WEEK_S}
 
-_NUMBER_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z/]+)\s*")
-_DURATION_PART = re.compile(r"(\d+)\s*(min|[smhdw])\s*")
+# Twenty digits hold every 64-bit number; more is a slip, or an attempt to keep the reader busy.
+_NUMBER = r"[0-9]{1,20}(\.[0-9]{1,20})?"
+SIZE_PATTERN = rf"{_NUMBER} ?({'|'.join(_SIZES)})"
+RATE_PATTERN = rf"{_NUMBER} ?({'|'.join(_RATES)})"
+DURATION_PATTERN = r"([0-9]{1,20} ?(min|[smhdw]) ?)+"
+
+_NUMBER_UNIT = re.compile(rf"({_NUMBER}) ?([A-Za-z/]+)")
+_DURATION = re.compile(DURATION_PATTERN)
+_DURATION_PART = re.compile(r"([0-9]+) ?(min|[smhdw])")
+_MAX_TEXT = 60  # the longest sensible quantity is under 30 characters
+_CAPACITY_SLIP = {
+    unit.lower(): unit for unit in ("KiB", "MiB", "GiB", "TiB", "PiB", "kB", "MB", "GB", "TB", "PB")
+}
+
+
+class QuantityError(ValueError):
+    """A text that is no quantity; `mend` says how to write it."""
+
+    def __init__(self, message: str, mend: str) -> None:
+        super().__init__(f"{message}; {mend}")
+        self.message, self.mend = message, mend
 
 
 def parse_size(text: str) -> int:
     """Bytes of `512GiB` or `3.2TB`.
 
     Raises:
-        ValueError: no unit, an unknown unit, a fraction of a byte, or more than 64 bits hold.
+        QuantityError: no unit, an unknown unit, a fraction of a byte, or more than 64 bits hold.
     """
     return _scaled(text, _SIZES, "size", "write it with a unit, e.g. 512GiB or 3.2TB")
 
@@ -41,7 +60,7 @@ def parse_rate(text: str) -> int:
     """Bits per second of `400Gbit/s` (bits) or `50GB/s` (bytes).
 
     Raises:
-        ValueError: no unit, an unknown unit, a fraction of a bit, or more than 64 bits hold.
+        QuantityError: no unit, an unknown unit, a fraction of a bit, or more than 64 bits hold.
     """
     return _scaled(text, _RATES, "rate", "write bits as 400Gbit/s or bytes as 50GB/s")
 
@@ -50,20 +69,22 @@ def parse_duration(text: str) -> int:
     """Seconds of `90s`, `12h`, `1d12h` or `12h30m`.
 
     Raises:
-        ValueError: no unit, an unknown unit, a clock form such as 12:30:00, or more than 64 bits hold.
+        QuantityError: no unit, an unknown unit, a clock form such as 12:30:00, or more than 64 bits hold.
     """
     stripped = text.strip()
     if ":" in stripped:
-        raise ValueError(f"`{text}` is a clock form; write the units, e.g. 12h30m or 90s")
+        raise QuantityError(f"`{_short(text)}` is a clock form", "write the units, e.g. 12h30m or 90s")
+    if len(stripped) > _MAX_TEXT or not _DURATION.fullmatch(stripped):
+        raise QuantityError(
+            f"`{_short(text)}` is not a duration", "write the units, e.g. 90s, 15m, 12h30m or 2d"
+        )
     parts = _DURATION_PART.findall(stripped)
-    if not parts or _DURATION_PART.sub("", stripped):
-        raise ValueError(f"`{text}` is not a duration; write the units, e.g. 90s, 15m, 12h30m or 2d")
     return _fits(sum(int(number) * _DURATIONS[unit] for number, unit in parts), text)
 
 
 def format_size(size_bytes: int) -> str:
     """The shortest exact form: binary unit if it divides, else decimal, else bytes."""
-    binary = (("PiB", 2**50), ("TiB", TiB), ("GiB", GiB), ("MiB", MiB), ("KiB", KiB))
+    binary = (("PiB", PiB), ("TiB", TiB), ("GiB", GiB), ("MiB", MiB), ("KiB", KiB))
     decimal = (("PB", PB), ("TB", TB), ("GB", GB), ("MB", MB), ("kB", KB), ("B", 1))
     return _shortest(size_bytes, binary + decimal)
 
@@ -98,17 +119,32 @@ def _shortest(value: int, units: tuple[tuple[str, int], ...]) -> str:
     return f"{value}{units[-1][0]}"
 
 
-def _scaled(text: str, units: dict[str, int], kind: str, hint: str) -> int:
-    match = _NUMBER_UNIT.fullmatch(text)
-    if match is None or match[2] not in units:
-        raise ValueError(f"`{text}` is not a {kind}; {hint}")
-    value = Decimal(match[1]) * units[match[2]]
+def _scaled(text: str, units: dict[str, int], kind: str, mend: str) -> int:
+    match = _NUMBER_UNIT.fullmatch(text.strip()) if len(text) <= _MAX_TEXT else None
+    if match is None or match[3] not in units:
+        raise QuantityError(f"`{_short(text)}` is not a {kind}", _closest_mend(match, units, mend))
+    value = Decimal(match[1]) * units[match[3]]
     if value != value.to_integral_value():
-        raise ValueError(f"`{text}` is a fraction of the smallest unit; {hint}")
+        raise QuantityError(f"`{text}` is a fraction of the smallest unit", mend)
     return _fits(int(value), text)
+
+
+def _closest_mend(match: re.Match[str] | None, units: dict[str, int], mend: str) -> str:
+    """The mend with the user's own number, where only the unit's letters are wrong: `64G`, `64gb`."""
+    if match is None or "B" not in units:
+        return mend
+    letters = match[3].lower()
+    unit = _CAPACITY_SLIP.get(letters) or _CAPACITY_SLIP.get(f"{letters}ib")
+    return f"write {match[1]}{unit}" if unit else mend
 
 
 def _fits(value: int, text: str) -> int:
     if value > MAX_INT64:
-        raise ValueError(f"`{text}` is more than 64 bits hold ({MAX_INT64})")
+        raise QuantityError(
+            f"`{_short(text)}` is more than 64 bits hold ({MAX_INT64})", "write a smaller one"
+        )
     return value
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}..."

@@ -1,1 +1,1 @@
-"""The two files a user writes, cluster.yaml and job.yaml: typed, frozen, every field with meaning, unit and cost."""
+"""The two files a user writes, cluster.yaml and job.yaml: typed, frozen, each field with unit and cost."""

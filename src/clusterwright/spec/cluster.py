@@ -7,11 +7,20 @@ from ipaddress import IPv4Address
 from typing import Literal
 
 from clusterwright.spec.field import Cost, Section, setting
-from clusterwright.spec.names import AccountName, ClusterName, Word
+from clusterwright.spec.names import AccountName, ClusterName, SlurmName, Word
 from clusterwright.spec.networks import NetworkName, Networks
 from clusterwright.spec.nodes import NodeGroup
 from clusterwright.spec.people import Team, User
-from clusterwright.spec.site import Access, Lab, Monitoring, Partition, Security, SlurmSettings, Software, Time
+from clusterwright.spec.site import (
+    Access,
+    Lab,
+    Monitoring,
+    Partition,
+    Security,
+    SlurmSettings,
+    Software,
+    Time,
+)
 from clusterwright.spec.storage import Storage
 
 
@@ -36,20 +45,28 @@ class Cluster(Section):
     name: ClusterName = setting("Name of the cluster; Slurm's ClusterName.", cost=Cost.REBUILD, example="lab")
     os: Literal[
         "debian-12", "ubuntu-20.04", "ubuntu-22.04", "ubuntu-24.04", "rocky-8", "rocky-9", "alma-8", "alma-9"
-    ] = setting("Operating system of the hosts.", cost=Cost.REBUILD, default="debian-12", example="ubuntu-22.04")
-    ssh: Access = setting("How the hosts are reached.", default=Access())
+    ] = setting(
+        "Operating system of the hosts.", cost=Cost.REBUILD, default="debian-12", example="ubuntu-22.04"
+    )
+    ssh: Access = setting("How the hosts are reached.", default=Access)
     networks: Networks = setting("The networks.", cost=Cost.REBUILD)
     nodes: dict[Word, NodeGroup] = setting("Node groups by name.", cost=Cost.DRAIN)
     storage: dict[Word, Storage] = setting("Shared folders by name.", cost=Cost.DRAIN, default={})
-    software: Software = setting("Versions that are the same everywhere.", cost=Cost.RESTART, default=Software())
-    slurm: SlurmSettings = setting("What of slurm.conf a site decides.", cost=Cost.RESTART, default=SlurmSettings())
-    partitions: dict[Word, Partition] = setting("Slurm's partitions by name.")
+    software: Software = setting(
+        "Versions that are the same everywhere.", cost=Cost.RESTART, default=Software
+    )
+    slurm: SlurmSettings = setting(
+        "What of slurm.conf a site decides.", cost=Cost.RESTART, default=SlurmSettings
+    )
+    partitions: dict[SlurmName, Partition] = setting("Slurm's partitions by name.")
     teams: dict[AccountName, Team] = setting("Teams by name.", default={})
     users: dict[AccountName, User] = setting("Users by name.", default={})
-    time: Time = setting("Clocks.", default=Time())
-    monitoring: Monitoring = setting("What is measured.", default=Monitoring())
-    security: Security = setting("What is kept shut.", default=Security())
-    lab: Lab | None = setting("Makes this the file of a lab on this machine.", cost=Cost.REBUILD, default=None)
+    time: Time = setting("Clocks.", default=Time)
+    monitoring: Monitoring = setting("What is measured.", default=Monitoring)
+    security: Security = setting("What is kept shut.", default=Security)
+    lab: Lab | None = setting(
+        "Makes this the file of a lab on this machine.", cost=Cost.REBUILD, default=None
+    )
 
     def hosts(self, role: Literal["control", "compute", "login"] | None = None) -> tuple[Host, ...]:
         """All hosts, or those of one role, in the order of the file."""

@@ -1,4 +1,4 @@
-"""How a field of the spec is declared: meaning, default, an example, and the cost of changing it live."""
+"""How a field of the spec is declared: meaning, default, bounds, an example, the cost of changing it live."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 
 class Cost(StrEnum):
@@ -21,10 +22,35 @@ class Cost(StrEnum):
 class Section(BaseModel):
     """A part of a spec file: frozen, strict, and closed to unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=False)
+    # defer_build: a file's models are built once, nested in the whole, not each on its own (start-up time).
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=False, defer_build=True
+    )
 
 
-def setting(meaning: str, *, cost: Cost = Cost.LIVE, example: str = "", default: Any = ...) -> Any:
-    """One field: the one line from which docs, JSON Schema, `wright explain` and the plan's cost column come."""
-    extra = {"cost": cost.value} | ({"examples": [example]} if example else {})
-    return Field(default=default, description=meaning, json_schema_extra=extra, validate_default=False)
+def setting(
+    meaning: str,
+    *,
+    cost: Cost = Cost.LIVE,
+    example: str = "",
+    default: Any = ...,
+    least: int | None = None,
+    most: int | None = None,
+) -> Any:
+    """One field: the one line from which docs, JSON Schema, `wright explain` and the plan's cost column come.
+
+    A default is written as a user would write it (`"60s"`) and checked like a value; a section as default is
+    its class. `least` and `most` are in the base unit of a quantity.
+    """
+    extra: dict[str, Any] = {"cost": cost.value} | ({"examples": [example]} if example else {})
+    fallback: dict[str, Any] = (
+        {"default_factory": default} if isinstance(default, type) else {"default": default}
+    )
+    return Field(
+        **fallback, ge=least, le=most, description=meaning, json_schema_extra=extra, validate_default=True
+    )
+
+
+def refuse(code: str, message: str, mend: str) -> PydanticCustomError:
+    """What a validator raises: an error that keeps its code and its mend on the way through pydantic."""
+    return PydanticCustomError(code, "{message}", {"message": message, "mend": mend})

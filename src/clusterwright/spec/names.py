@@ -1,7 +1,7 @@
 r"""Names that end up in shells, paths and Slurm's files; what a shell could misread is refused here.
 
-Whatever comes from a file is data: a host called `$(reboot)` never leaves this module. Patterns are anchored
-with \A and \Z because `$` would let a trailing newline through.
+Whatever comes from a file is data: a host called `$(reboot)` never leaves this module. Patterns are matched
+whole, because `$` would let a trailing newline through.
 """
 
 from __future__ import annotations
@@ -13,62 +13,151 @@ from typing import Annotated, Any
 from ClusterShell.NodeSet import NodeSet, NodeSetException
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
+from clusterwright.spec.field import refuse
+
 _HOST = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")  # RFC 1123 label, lower case, starting with a letter
 _ACCOUNT = re.compile(r"[a-z_][a-z0-9_-]{0,31}")  # useradd(8)
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # POSIX environment variable name
-_PATH = re.compile(r"/[A-Za-z0-9._/+@=,-]*")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")  # POSIX environment variable name
+_PATH = re.compile(r"/[A-Za-z0-9._/+@=,-]{0,1023}")
 _ZONE = re.compile(r"[A-Za-z]+(/[A-Za-z0-9_+-]+){0,2}")
 _OPTION = re.compile(r"[a-z_]+(=[A-Za-z0-9_.:-]+)?")
-_VERSION = re.compile(r"\d+(\.\d+){0,3}([.-][A-Za-z0-9]+)*")
+_VERSION = re.compile(r"[0-9]+(\.[0-9]+){0,3}([.-][A-Za-z0-9]+)*")
+_IMAGE = re.compile(
+    r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"
+)  # enroot import(1): docker://USER@HOST#IMAGE:TAG
+
+_HOSTLIST_PART = re.compile(r"([a-z0-9-]*)(?:\[([0-9,-]+)\])?([a-z0-9-]*)(?:,|$)")
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 MAX_HOSTS = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
+MAX_HOSTLIST = 4096  # a line, not a file
+
+# Accounts that Debian, Rocky and a node's packages bring; declaring them again would change the system.
+_SYSTEM_ACCOUNTS = frozenset({
+    "root", "daemon", "bin", "sys", "sync", "games", "man", "lp", "mail", "news", "uucp", "proxy", "www-data",
+    "backup", "list", "irc", "nobody", "nogroup", "operator", "adm", "wheel", "sudo", "users", "staff",
+    "shadow", "tty", "disk", "kmem", "dialout", "video", "audio", "input", "render", "kvm", "sshd", "messagebus",
+    "polkitd", "munge", "slurm", "chrony", "_chrony", "ntp", "prometheus", "dbus",
+})  # fmt: skip
+# torchrun sets these for every rank (torch.distributed.run); a value from the file would be silently lost.
+_TORCHRUN_SETS = frozenset({
+    "RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "ROLE_WORLD_SIZE",
+    "MASTER_ADDR", "MASTER_PORT",
+})  # fmt: skip
+_LAUNCHER_PREFIXES = ("CLUSTERWRIGHT_", "SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "TORCHELASTIC_")
 
 
 def _matching(pattern: re.Pattern[str], what: str, rule: str) -> tuple[AfterValidator, WithJsonSchema]:
     def check(value: str) -> str:
         if not pattern.fullmatch(value):
-            raise ValueError(f"`{value}` is not {what}: {rule}")
+            raise refuse("bad-name", f"`{value}` is not {what}", f"use {rule}")
         return value
 
     return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": f"^{pattern.pattern}$"})
 
 
-def _account(value: str) -> str:
-    if value == "root":
-        raise ValueError("`root` exists on every host and is not ours to declare; choose another name")
+def _no_system_account(value: str) -> str:
+    if value in _SYSTEM_ACCOUNTS or value.startswith("systemd-"):
+        raise refuse(
+            "reserved-name",
+            f"`{value}` exists on every host and is not ours to declare",
+            "choose another name",
+        )
+    return value
+
+
+def _no_slurm_word(value: str) -> str:
+    if value.upper() in {
+        "DEFAULT",
+        "ALL",
+    }:  # slurm.conf(5): NodeName=DEFAULT, PartitionName=DEFAULT set defaults
+        raise refuse("reserved-name", f"`{value}` is a word of slurm.conf's own", "choose another name")
+    return value
+
+
+def _no_launcher_variable(value: str) -> str:
+    if value in _TORCHRUN_SETS or value.startswith(_LAUNCHER_PREFIXES):
+        raise refuse(
+            "reserved-name",
+            f"environment variable `{value}` is set by Slurm, torchrun or the launcher",
+            "leave the line out, or use a name of your own",
+        )
     return value
 
 
 def _path(value: str) -> str:
     if ".." in PurePosixPath(value).parts:
-        raise ValueError(f"`{value}` climbs with ..; write the path as it is")
-    return str(PurePosixPath(value))
+        raise refuse("bad-name", f"`{value}` climbs with ..", "write the path as it is")
+    return str(PurePosixPath(re.sub("/+", "/", value)))
+
+
+def _count(hostlist: str) -> int | None:
+    """How many hosts it would expand to, None where it is malformed; `n[1-999999999]` must never be."""
+    total, at = 0, 0
+    while at < len(hostlist):
+        part = _HOSTLIST_PART.match(hostlist, at)
+        if part is None or part.end() == at:
+            return None
+        ranges = [_RANGE.fullmatch(text) for text in part[2].split(",")] if part[2] else []
+        if not all(ranges):
+            return None
+        total += sum(int(r[2] or r[1]) - int(r[1]) + 1 for r in ranges if r) if ranges else 1
+        at = part.end()
+    return None if hostlist.endswith(",") else total
 
 
 def _hostlist(value: str) -> str:
+    mend = "write it as gpu-node[1-8,12]"
+    count = _count(value) if len(value) <= MAX_HOSTLIST else None
+    if count is None or not 1 <= count <= MAX_HOSTS:
+        raise refuse("bad-hostlist", f"`{value[:60]}` is not a hostlist of 1 to {MAX_HOSTS} hosts", mend)
     try:
-        nodes = NodeSet(value, resolver=None) if len(value) < 4096 else None  # noqa: PLR2004 (a line, not a file)
+        names = expand(value)
     except NodeSetException as why:
-        raise ValueError(f"`{value}` is not a hostlist: {why}; write it as gpu-node[1-8,12]") from why
-    if not nodes or len(nodes) > MAX_HOSTS:
-        raise ValueError(f"`{value}` is not a hostlist of 1 to {MAX_HOSTS} hosts; write it as gpu-node[1-8,12]")
-    for name in nodes:
+        raise refuse("bad-hostlist", f"`{value}` is not a hostlist: {why}", mend) from why
+    for name in names:
         if not _HOST.fullmatch(name):
-            raise ValueError(f"`{name}` is not a host name: lower-case letters, digits and -, first a letter")
+            rule = "lower-case letters, digits and -, first a letter, at most 63"
+            raise refuse("bad-name", f"`{name}` is not a host name", f"use {rule}")
+        _no_slurm_word(name)
+    if len(names) != count:
+        raise refuse("bad-hostlist", f"`{value}` names a host twice", f"write {fold(names)}")
     return value
 
 
 def _version(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"version {value} must be quoted, or 25.10 is read as 25.1")  # noqa: TRY004 (pydantic)
+        raise refuse(
+            "version-not-quoted",
+            f"version {value} is read as a number, and 25.10 would become 25.1",
+            f'write it in quotes: "{value}"',
+        )
     if not _VERSION.fullmatch(value):
-        raise ValueError(f'`{value}` is not a version; write it as "25.11" or "12.4.1"')
+        raise refuse("bad-name", f"`{value}` is not a version", 'write it as "25.11" or "12.4.1"')
+    return value
+
+
+def _one_line(value: str) -> str:
+    if "\0" in value or "\n" in value or "\r" in value:
+        raise refuse(
+            "bad-text",
+            "the value holds a line break or a NUL, which `sbatch --export` and the environment cannot carry",
+            "keep it on one line, or put it in a file and give its path",
+        )
+    return value
+
+
+def _no_nul(value: str) -> str:
+    if "\0" in value or not value:
+        raise refuse(
+            "bad-text", "an item is empty or holds a NUL, which no command line can carry", "take it out"
+        )
     return value
 
 
 def expand(hostlist: str) -> tuple[str, ...]:
-    """The hosts of a hostlist, in its own order."""
+    """The hosts of a hostlist, sorted by name and number."""
     return tuple(NodeSet(hostlist, resolver=None))
 
 
@@ -77,21 +166,43 @@ def fold(hosts: tuple[str, ...] | list[str]) -> str:
     return str(NodeSet.fromlist(hosts, resolver=None))
 
 
-HostName = Annotated[str, *_matching(_HOST, "a host name", "lower-case letters, digits and -, first a letter")]
-ClusterName = Annotated[str, *_matching(_HOST, "a cluster name", "lower-case letters, digits and -, first a letter")]
+_HOST_RULE = "lower-case letters, digits and -, first a letter, at most 63"
+_ACCOUNT_RULE = "lower-case letters, digits, _ and -, at most 32"
+_WORD_RULE = "letters, digits, _, . and -, first a letter, at most 64"
+
+HostName = Annotated[str, *_matching(_HOST, "a host name", _HOST_RULE)]
+ClusterName = Annotated[str, *_matching(_HOST, "a cluster name", _HOST_RULE)]
 AccountName = Annotated[
-    str,
-    *_matching(_ACCOUNT, "a user or group name", "lower-case letters, digits, _ and -, at most 32"),
-    AfterValidator(_account),
+    str, *_matching(_ACCOUNT, "a user or group name", _ACCOUNT_RULE), AfterValidator(_no_system_account)
 ]
-Word = Annotated[str, *_matching(_WORD, "a plain name", "letters, digits, _, . and -, first a letter, at most 64")]
-Zone = Annotated[str, *_matching(_ZONE, "a time zone", "write it as UTC or Asia/Shanghai")]
-MountOption = Annotated[str, *_matching(_OPTION, "a mount option", "write it as noatime or nconnect=8")]
-VariableName = Annotated[str, *_matching(_VARIABLE, "an environment name", "letters, digits and _, first no digit")]
+LoginName = Annotated[str, *_matching(_ACCOUNT, "a user name", _ACCOUNT_RULE)]
+Word = Annotated[str, *_matching(_WORD, "a plain name", _WORD_RULE)]
+SlurmName = Annotated[str, *_matching(_WORD, "a plain name", _WORD_RULE), AfterValidator(_no_slurm_word)]
+Zone = Annotated[
+    str, *_matching(_ZONE, "a time zone", "a name of the tz database such as UTC or Asia/Shanghai")
+]
+MountOption = Annotated[str, *_matching(_OPTION, "a mount option", "a word such as noatime or nconnect=8")]
+VariableName = Annotated[
+    str,
+    *_matching(_VARIABLE, "an environment name", "letters, digits and _, first no digit"),
+    AfterValidator(_no_launcher_variable),
+]
+Line = Annotated[str, AfterValidator(_one_line)]
+CommandItem = Annotated[str, AfterValidator(_no_nul)]
+Image = Annotated[
+    str,
+    *_matching(
+        _IMAGE, "an image", "an enroot URI such as docker://nvcr.io#nvidia/pytorch:25.09-py3, or a .sqsh path"
+    ),
+]
 HostPath = Annotated[
     str,
-    *_matching(_PATH, "an absolute path", "it starts with / and holds letters, digits and . _ / + @ = , -"),
+    *_matching(_PATH, "an absolute path", "a path from / on, of letters, digits and . _ / + @ = , -"),
     AfterValidator(_path),
 ]
-Hostlist = Annotated[str, AfterValidator(_hostlist), WithJsonSchema({"type": "string", "examples": ["gpu-node[1-8,12]"]})]
-Version = Annotated[str, BeforeValidator(_version), WithJsonSchema({"type": "string", "pattern": f"^{_VERSION.pattern}$"})]
+Hostlist = Annotated[
+    str, AfterValidator(_hostlist), WithJsonSchema({"type": "string", "examples": ["gpu-node[1-8,12]"]})
+]
+Version = Annotated[
+    str, BeforeValidator(_version), WithJsonSchema({"type": "string", "pattern": f"^{_VERSION.pattern}$"})
+]

@@ -7,17 +7,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from clusterwright.spec.field import Cost, Section, setting
-from clusterwright.spec.names import HostPath, Hostlist, Word, expand
+from clusterwright.spec.field import Cost, Section, refuse, setting
+from clusterwright.spec.names import Hostlist, HostPath, Word, expand
 from clusterwright.spec.networks import NetworkName
 from clusterwright.spec.quantities import Size
 
 
 def _address(value: Any) -> IPv4Address:
+    mend = "write it as 10.77.0.11"
+    if not isinstance(value, str):
+        raise refuse("bad-address", f"`{value}` is not an IPv4 address", mend)
     try:
         return IPv4Address(value)
     except ValueError as why:
-        raise ValueError(f"`{value}` is not an IPv4 address: {why}; write it as 10.77.0.11") from why
+        raise refuse("bad-address", f"`{value}` is not an IPv4 address: {why}", mend) from why
 
 
 Address = Annotated[
@@ -28,9 +31,12 @@ Address = Annotated[
 class Cpus(Section):
     """Processors of one host, as `slurmd -C` prints them."""
 
-    sockets: int = setting("Processor sockets.", cost=Cost.DRAIN, default=1, example="2")
-    cores_per_socket: int = setting("Cores of one socket.", cost=Cost.DRAIN, example="64")
-    threads_per_core: int = setting("Hardware threads of one core.", cost=Cost.DRAIN, default=1, example="2")
+    # Bounds: Slurm keeps each of the three in 16 bits; no board has more than 32 sockets or 8 threads a core.
+    sockets: int = setting("Processor sockets.", cost=Cost.DRAIN, default=1, example="2", least=1, most=32)
+    cores_per_socket: int = setting("Cores of one socket.", cost=Cost.DRAIN, example="64", least=1, most=1024)
+    threads_per_core: int = setting(
+        "Hardware threads of one core.", cost=Cost.DRAIN, default=1, example="2", least=1, most=8
+    )
 
     @property
     def threads(self) -> int:
@@ -42,12 +48,15 @@ class Gpus(Section):
     """GPUs of one host."""
 
     model: Word = setting("Slurm's gres type for it.", cost=Cost.DRAIN, example="a100")
-    count: int = setting("GPUs in one host.", cost=Cost.DRAIN, example="8")
+    count: int = setting("GPUs in one host.", cost=Cost.DRAIN, example="8", least=1, most=128)
     memory: Size | None = setting("Memory of one GPU.", cost=Cost.DRAIN, default=None, example="80GiB")
     devices: HostPath = setting(
-        "Device files, without the index that is added to each.", cost=Cost.DRAIN, default="/dev/nvidia", example="/dev/nvidia"
+        "Device files, without the index that is added to each.",
+        cost=Cost.DRAIN, default="/dev/nvidia", example="/dev/nvidia",
+    )  # fmt: skip
+    nvlink: bool = setting(
+        "True when NVLink or NVSwitch joins all of them.", cost=Cost.DRAIN, default=False, example="true"
     )
-    nvlink: bool = setting("True when NVLink or NVSwitch joins all of them.", cost=Cost.DRAIN, default=False, example="true")
 
     def device_files(self) -> tuple[str, ...]:
         """`/dev/nvidia0` and so on, by index."""
@@ -57,10 +66,14 @@ class Gpus(Section):
 class Disk(Section):
     """Local disks of one kind in a host."""
 
-    kind: Literal["nvme", "ssd", "hdd"] = setting("What they are.", cost=Cost.DRAIN, default="nvme", example="nvme")
-    count: int = setting("How many.", cost=Cost.DRAIN, default=1, example="4")
+    kind: Literal["nvme", "ssd", "hdd"] = setting(
+        "What they are.", cost=Cost.DRAIN, default="nvme", example="nvme"
+    )
+    count: int = setting("How many.", cost=Cost.DRAIN, default=1, example="4", least=1, most=128)
     size: Size = setting("Size of one.", cost=Cost.DRAIN, example="3.84TB")
-    mount: HostPath | None = setting("Where a job finds them as scratch.", cost=Cost.DRAIN, default=None, example="/scratch")
+    mount: HostPath | None = setting(
+        "Where a job finds them as scratch.", cost=Cost.DRAIN, default=None, example="/scratch"
+    )
 
 
 class NodeGroup(Section):
@@ -72,20 +85,22 @@ class NodeGroup(Section):
     )  # fmt: skip
     hosts: Hostlist = setting("Host names, as a Slurm hostlist.", cost=Cost.DRAIN, example="gpu-node[1-8]")
     addresses: dict[NetworkName, Address] = setting(
-        "First host's address on each network; the next hosts get the next addresses.",
+        "First host's address on each network; the next hosts, sorted by name and number, get the next ones.",
         cost=Cost.REBUILD, example="{management: 10.77.0.11}",
     )  # fmt: skip
     cpus: Cpus = setting("Processors of one host.", cost=Cost.DRAIN)
     memory: Size = setting("Memory of one host.", cost=Cost.DRAIN, example="512GiB")
     memory_reserved: Size = setting(
-        "Memory kept from jobs for the system (Slurm's MemSpecLimit).", cost=Cost.RESTART, default=2**30, example="8GiB"
-    )
+        "Memory kept from jobs for the system (Slurm's MemSpecLimit).",
+        cost=Cost.RESTART, default="1GiB", example="8GiB",
+    )  # fmt: skip
     gpus: Gpus | None = setting("GPUs of one host.", cost=Cost.DRAIN, default=None)
     disks: tuple[Disk, ...] = setting("Local disks of one host.", cost=Cost.DRAIN, default=())
     switch: Word | None = setting(
-        "The leaf switch that these hosts hang on, for topology.conf.", cost=Cost.RESTART, default=None, example="leaf1"
-    )
+        "The leaf switch that these hosts hang on, for topology.conf.",
+        cost=Cost.RESTART, default=None, example="leaf1",
+    )  # fmt: skip
 
     def names(self) -> tuple[str, ...]:
-        """Its hosts, in order."""
+        """Its hosts, sorted by name and number."""
         return expand(self.hosts)

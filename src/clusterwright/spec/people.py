@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator
 
-from clusterwright.spec.field import Cost, Section, setting
+from clusterwright.spec.field import Cost, Section, refuse, setting
 from clusterwright.spec.names import AccountName
+
+# sshd(8) AUTHORIZED_KEYS: type, base64, comment; options before the type could run commands, and are refused.
+_KEY = re.compile(r"(ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [ -~]*)?")
+
+# Below 1000 are system accounts; from 60000 on distributions (nobody), systemd (61184) and containers
+# (524288) have ranges of their own (Debian policy 9.2.2, systemd's UIDS-GIDS).
+_FIRST_ID, _LAST_ID = 1000, 59999
 
 
 def _public_key(value: str) -> str:
-    kind = value.split(" ", 1)[0]
-    if "\n" in value or not kind.startswith(("ssh-", "ecdsa-", "sk-")) or " " not in value:
-        raise ValueError("this is not a public SSH key of one line, such as `ssh-ed25519 AAAA... name`")
+    if not _KEY.fullmatch(value):
+        raise refuse(
+            "bad-key",
+            "this is not a public SSH key of one line",
+            "paste the line of a .pub file, such as `ssh-ed25519 AAAA... name`",
+        )
     return value
+
+
+PublicKey = Annotated[str, AfterValidator(_public_key)]
 
 
 class Team(Section):
     """People who share a part of the cluster: a Unix group, later a Slurm account."""
 
-    gid: int = setting("Group id, the same on every host.", cost=Cost.REBUILD, example="5000")
-    shares: int = setting("Fair share relative to the other teams.", default=1, example="30")
+    gid: int = setting(
+        "Group id, the same on every host.",
+        cost=Cost.REBUILD, example="5000", least=_FIRST_ID, most=_LAST_ID,
+    )  # fmt: skip
+    # 10^6: enough steps for any division, far below the 2^31 that Slurm holds.
+    shares: int = setting(
+        "Fair share relative to the other teams.", default=1, example="30", least=1, most=1_000_000
+    )
 
 
 class User(Section):
     """A person with an account on every host."""
 
-    uid: int = setting("User id, the same on every host.", cost=Cost.REBUILD, example="6001")
+    uid: int = setting(
+        "User id, the same on every host.",
+        cost=Cost.REBUILD, example="6001", least=_FIRST_ID, most=_LAST_ID,
+    )  # fmt: skip
     team: AccountName = setting("The team whose share the jobs count against.", example="vision")
-    ssh_keys: tuple[Annotated[str, AfterValidator(_public_key)], ...] = setting(
-        "Public keys that may log in.", default=(), example="[ssh-ed25519 AAAA... alice]"
+    ssh_keys: tuple[PublicKey, ...] = setting(
+        "Public keys that may log in.", default=(), example="[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA alice]"
     )
     admin: bool = setting("May use sudo on every host.", default=False, example="true")

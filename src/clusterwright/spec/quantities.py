@@ -7,34 +7,49 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from clusterwright.units import parse_duration, parse_rate, parse_size
+from clusterwright.spec.field import refuse
+from clusterwright.units import (
+    DURATION_PATTERN,
+    RATE_PATTERN,
+    SIZE_PATTERN,
+    QuantityError,
+    parse_duration,
+    parse_rate,
+    parse_size,
+)
 
 
-def _with_unit(parse: Callable[[str], int], hint: str) -> Callable[[Any], int]:
+def _read(parse: Callable[[str], int], mend: str) -> BeforeValidator:
     def read(value: Any) -> int:
         if not isinstance(value, str):
-            raise ValueError(f"`{value}` has no unit; {hint}")  # noqa: TRY004 (pydantic reports ValueError only)
-        return parse(value)
+            raise refuse("bad-quantity", f"`{value}` has no unit", mend)
+        try:
+            number = parse(value)
+        except QuantityError as why:
+            raise refuse("bad-quantity", why.message, why.mend) from why
+        if number == 0:
+            raise refuse("bad-quantity", f"`{value}` is nothing", f"{mend}, or leave the line out")
+        return number
 
-    return read
+    return BeforeValidator(read)
 
 
-def _schema(pattern: str, example: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
+def _schema(kind: str, pattern: str, example: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"type": "string", "pattern": f"^{pattern}$", "examples": [example], "quantity": kind}
+    )
 
 
 Size = Annotated[
-    int,
-    BeforeValidator(_with_unit(parse_size, "write it as 512GiB or 3.2TB")),
-    _schema(r"^\d+(\.\d+)?\s*([kKMGTP]i?)?B$", "512GiB"),
+    int, _read(parse_size, "write it as 512GiB or 3.2TB"), _schema("size", SIZE_PATTERN, "512GiB")
 ]
 Rate = Annotated[
     int,
-    BeforeValidator(_with_unit(parse_rate, "write it as 400Gbit/s (bits) or 50GB/s (bytes)")),
-    _schema(r"^\d+(\.\d+)?\s*([kKMGT]?bit|([kKMGTP]i?)?B)/s$", "400Gbit/s"),
+    _read(parse_rate, "write it as 400Gbit/s (bits) or 50GB/s (bytes)"),
+    _schema("rate", RATE_PATTERN, "400Gbit/s"),
 ]
 Duration = Annotated[
     int,
-    BeforeValidator(_with_unit(parse_duration, "write it as 90s, 15m, 12h30m or 2d")),
-    _schema(r"^(\d+\s*(min|[smhdw])\s*)+$", "12h30m"),
+    _read(parse_duration, "write it as 90s, 15m, 12h30m or 2d"),
+    _schema("duration", DURATION_PATTERN, "12h30m"),
 ]

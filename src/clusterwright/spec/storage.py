@@ -14,7 +14,7 @@ from clusterwright.spec.quantities import Size
 class _Folder(Section):
     path: HostPath = setting("Where every host sees it.", cost=Cost.DRAIN, example="/shared")
     size: Size | None = setting("Its capacity, for planning and checks.", default=None, example="100TB")
-    free: Size = setting("Less free space than this is a fault.", default=2**30, example="500GB")
+    free: Size = setting("Less free space than this is a fault.", default="1GiB", example="500GB")
 
 
 class Nfs(_Folder):
@@ -22,15 +22,21 @@ class Nfs(_Folder):
 
     kind: Literal["nfs"]
     server: HostName = setting("Host that serves it.", cost=Cost.DRAIN, example="control")
-    export: HostPath | None = setting("Path on the server; the same path if left out.", cost=Cost.DRAIN, default=None, example="/srv/shared")
-    options: tuple[MountOption, ...] = setting("Mount options beyond ours.", cost=Cost.DRAIN, default=(), example="[nconnect=8]")
+    export: HostPath | None = setting(
+        "Path on the server; the same path if left out.", cost=Cost.DRAIN, default=None, example="/srv/shared"
+    )
+    options: tuple[MountOption, ...] = setting(
+        "Mount options beyond ours.", cost=Cost.DRAIN, default=(), example="[nconnect=8]"
+    )
 
 
 class Lustre(_Folder):
     """A Lustre file system that the site runs."""
 
     kind: Literal["lustre"]
-    servers: tuple[HostName, ...] = setting("Management servers (MGS).", cost=Cost.DRAIN, example="[mgs1, mgs2]")
+    servers: tuple[HostName, ...] = setting(
+        "Management servers (MGS).", cost=Cost.DRAIN, example="[mgs1, mgs2]"
+    )
     filesystem: Word = setting("Its name.", cost=Cost.DRAIN, example="scratch")
 
 

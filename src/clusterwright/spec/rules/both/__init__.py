@@ -1,0 +1,1 @@
+"""Rules of a job file and the cluster it is for."""
