@@ -1,1 +1,17 @@
-"""The library inside a job: group, seeds, checkpoints, resume, events. Imports torch and nothing of ours."""
+"""The library inside a job: group, seeds, checkpoints, resume, events. Imports torch and nothing of ours.
+
+run = runtime.start(seed=1)
+run.track(model=model, optimizer=optimizer)
+for batch in run.steps(runtime.Sampler(len(data), batch=32, seed=1), until=300):
+    ...
+    run.step(loss)
+run.finish()
+"""
+
+from clusterwright.train.runtime.checkpoint import Checkpoints, load
+from clusterwright.train.runtime.data import Sampler
+from clusterwright.train.runtime.events import Events
+from clusterwright.train.runtime.group import Group, join
+from clusterwright.train.runtime.run import Run, start
+
+__all__ = ["Checkpoints", "Events", "Group", "Run", "Sampler", "join", "load", "start"]

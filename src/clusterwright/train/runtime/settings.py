@@ -1,0 +1,56 @@
+"""What the launcher says through CLUSTERWRIGHT_*; every one of them may be missing."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Every:
+    """How often to save: after so many steps, or so many seconds, as rank 0 counts them."""
+
+    steps: int | None = None
+    seconds: float | None = None
+
+    @staticmethod
+    def parse(text: str) -> Every:
+        """From `steps:25` or `seconds:600`."""
+        match = re.fullmatch(r"(steps|seconds):(\d{1,9})", text)
+        if not match or int(match[2]) == 0:
+            raise ValueError(f"checkpoints every `{text}`: write steps:25 or seconds:600")
+        return Every(**{match[1]: int(match[2])})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where a run keeps its things, and when it saves. Without `checkpoints` nothing is saved."""
+
+    run: Path | None
+    checkpoints: Path | None
+    every: Every
+    keep: int
+    generation: int
+    deadline: float | None
+
+
+def read(
+    folder: str | None, every: str | None, keep: int | None, environ: Mapping[str, str] = os.environ
+) -> Settings:
+    """The script's own words where it has any, else the launcher's, else every ten minutes, three kept."""
+    run = folder or environ.get("CLUSTERWRIGHT_RUN")
+    checkpoints = environ.get("CLUSTERWRIGHT_CHECKPOINTS") if not folder else None
+    if run and not checkpoints:
+        checkpoints = f"{run}/checkpoints"
+    deadline = environ.get("CLUSTERWRIGHT_DEADLINE")
+    return Settings(
+        run=Path(run) if run else None,
+        checkpoints=Path(checkpoints) if checkpoints else None,
+        every=Every.parse(every or environ.get("CLUSTERWRIGHT_CHECKPOINT_EVERY", "seconds:600")),
+        keep=max(2, keep or int(environ.get("CLUSTERWRIGHT_CHECKPOINT_KEEP", "3"))),  # one may be bad
+        generation=int(environ.get("CLUSTERWRIGHT_GENERATION", "0")),
+        deadline=float(deadline) if deadline else None,
+    )

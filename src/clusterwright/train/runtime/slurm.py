@@ -1,0 +1,33 @@
+"""Ranks started by `srun`, one task each, find what torchrun would have told them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import MutableMapping
+
+_FIRST_PORT, _PORTS = (
+    15_000,
+    10_000,
+)  # below Linux's ephemeral ports, which begin at 32768 (ip_local_port_range)
+
+
+def first_host(nodelist: str) -> str:
+    """The first host of a Slurm node list: `gpu-node[03-05,9],x1` begins with gpu-node03."""
+    group = re.match(r"(?:[^,\[]|\[[^\]]*\])+", nodelist)
+    return re.sub(r"\[(\w+)[^\]]*\]", r"\1", group[0]) if group else ""
+
+
+def adopt(environ: MutableMapping[str, str]) -> None:
+    """Fill torch's variables from those of a job step; what is set already stays as it is.
+
+    A batch script has SLURM_PROCID too, without being one of several ranks: only a step says
+    SLURM_STEP_NUM_TASKS.
+    """
+    if "RANK" in environ or int(environ.get("SLURM_STEP_NUM_TASKS", "1")) == 1:
+        return
+    job, step = int(environ.get("SLURM_JOB_ID", "0")), int(environ.get("SLURM_STEP_ID", "0"))
+    environ.setdefault("RANK", environ["SLURM_PROCID"])
+    environ.setdefault("LOCAL_RANK", environ["SLURM_LOCALID"])
+    environ.setdefault("WORLD_SIZE", environ["SLURM_STEP_NUM_TASKS"])
+    environ.setdefault("MASTER_ADDR", first_host(environ["SLURM_STEP_NODELIST"]))
+    environ.setdefault("MASTER_PORT", str(_FIRST_PORT + (job * 7 + step) % _PORTS))
