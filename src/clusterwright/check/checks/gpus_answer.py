@@ -1,0 +1,51 @@
+"""The GPUs answer the driver and are sound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.check.expectation import check, expect
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.gpus import Gpu, gpus
+from clusterwright.check.verdict import Verdict
+
+
+def _has_gpus(want: Want) -> bool:
+    return want.host.group.gpus is not None
+
+
+def _in_lab(want: Want) -> str:
+    return "a lab's GPUs are simulated: device files without a driver" if want.cluster.lab else ""
+
+
+@check(
+    gpus,
+    when=_has_gpus,
+    unless=_in_lab,
+    mend="drain the host; `nvidia-smi -q` and `dmesg | grep -i xid` say whether a reset or a repair is due",
+)
+def gpus_answer(want: Want, have: tuple[Gpu, ...]) -> Verdict:
+    """Every declared GPU answers the driver, without uncorrectable memory errors, with the declared driver."""
+    declared = want.host.group.gpus
+    count = declared.count if declared else 0
+    faults = [
+        *([] if len(have) == count else [f"{len(have)} GPUs answer"]),
+        *(fault for each in have for fault in _faults(want, each)),
+    ]
+    wanted = f"{count} GPUs (nodes.{want.host.group_name}.gpus), driver {want.cluster.software.driver or 'any'}, no ECC error"
+    return expect(not faults, saw="; ".join(faults) or f"{count} GPUs answer", want=wanted)
+
+
+def _faults(want: Want, each: Gpu) -> Iterator[str]:
+    driver, declared = want.cluster.software.driver, want.host.group.gpus
+    if driver and not (each.driver == driver or each.driver.startswith(f"{driver}.")):
+        yield f"GPU {each.index} has driver {each.driver}"
+    if each.ecc_uncorrected:
+        yield f"GPU {each.index} has {each.ecc_uncorrected} uncorrectable ECC errors"
+    if each.remap_failed:
+        yield f"GPU {each.index} could not remap a row: replace it"
+    elif each.remap_pending:
+        yield f"GPU {each.index} waits for a reset to remap a row"
+    # 0.9: drivers count 80 GB boards as 79.1 to 81.6 GiB-rounded and ECC takes up to 6.25 % (NVIDIA A100 data sheet)
+    if declared and declared.memory and each.memory_bytes < 0.9 * declared.memory:
+        yield f"GPU {each.index} has {each.memory_bytes >> 30} GiB"

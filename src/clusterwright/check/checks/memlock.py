@@ -1,0 +1,32 @@
+"""Jobs may lock memory."""
+
+from __future__ import annotations
+
+from clusterwright.check.expectation import check, expect
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.slurmd_limits import UNLIMITED, slurmd_limits
+from clusterwright.check.verdict import Verdict
+
+_NAME = "Max locked memory"
+
+
+def _is_compute(want: Want) -> bool:
+    return want.is_compute
+
+
+@check(
+    slurmd_limits,
+    when=_is_compute,
+    mend="LimitMEMLOCK=infinity in slurmd's unit, then systemctl restart slurmd",
+)
+def memlock(_want: Want, have: dict[str, int]) -> Verdict:
+    """Jobs inherit an unlimited memlock from slurmd: RDMA registers memory by locking it (ibv_reg_mr(3))."""
+    limit = have.get(_NAME)
+    saw = (
+        f"{limit} bytes"
+        if limit not in (UNLIMITED, None)
+        else "unlimited"
+        if limit is not None
+        else "no such limit shown"
+    )
+    return expect(limit == UNLIMITED, saw=saw, want="unlimited")

@@ -1,0 +1,30 @@
+"""The memory is the declared one."""
+
+from __future__ import annotations
+
+from clusterwright.check.expectation import check, expect
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.memory import Memory, memory
+from clusterwright.check.verdict import Verdict
+from clusterwright.units import GiB
+
+_SHARE = 0.95  # azurehpc-health-checks: within 5 %; the kernel's own part is 1 to 2 %
+
+
+def _in_lab(want: Want) -> str:
+    return "a lab's hosts share the machine's memory" if want.cluster.lab else ""
+
+
+@check(
+    memory,
+    unless=_in_lab,
+    mend="a memory module is missing or disabled: `dmidecode -t memory`; else correct `memory` in the cluster file",
+)
+def memory_present(want: Want, have: Memory) -> Verdict:
+    """The kernel has the declared memory, less at most 5 %."""
+    declared = want.host.group.memory
+    saw, wanted = (
+        f"{have.total_bytes / GiB:.4g} GiB",
+        f"95 % of {declared / GiB:.4g} GiB (nodes.{want.host.group_name}.memory)",
+    )
+    return expect(have.total_bytes >= _SHARE * declared, saw=saw, want=wanted)

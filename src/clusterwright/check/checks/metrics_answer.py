@@ -1,0 +1,30 @@
+"""The host publishes its metrics."""
+
+from __future__ import annotations
+
+from clusterwright.check.expectation import check, expect
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.node_exporter import node_exporter
+from clusterwright.check.verdict import Verdict
+
+
+def _off(want: Want) -> str:
+    return (
+        ""
+        if want.cluster.monitoring.node_exporter
+        else "the cluster file has it off (monitoring.node_exporter)"
+    )
+
+
+@check(
+    node_exporter,
+    unless=_off,
+    mend="systemctl status prometheus-node-exporter; it has to listen on the management address",
+)
+def metrics_answer(_want: Want, have: str) -> Verdict:
+    """The host's node_exporter answers on the management address with its own version."""
+    return expect(
+        have.startswith("node_exporter "),
+        saw=have,
+        want="node_exporter on port 9100 (monitoring.node_exporter)",
+    )

@@ -1,0 +1,28 @@
+"""Munge works between hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.check.expectation import check, expect
+from clusterwright.check.facts.munge_credential import munge_credential
+from clusterwright.check.facts.munge_decoded import munge_decoded
+from clusterwright.check.verdict import Verdict
+from clusterwright.spec.cluster import Cluster
+
+
+@check(
+    (munge_credential, munge_decoded),
+    together=True,
+    mend="apply the cluster file again: it puts the same key on every host",
+)
+def munge_between(
+    _cluster: Cluster, have: Mapping[str, str], decoded: Mapping[str, dict[str, str]]
+) -> list[Verdict]:
+    """The control host decodes a credential that every host made: one key, and clocks that agree within 5 minutes."""
+    ((control, found),) = decoded.items()
+    want = f"Success when {control} decodes it"
+    return [
+        expect(found.get(host) == "Success", saw=found.get(host, "not decoded"), want=want, subject=host)
+        for host in have
+    ]

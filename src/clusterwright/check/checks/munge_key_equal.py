@@ -1,0 +1,17 @@
+"""One munge key everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.check.expectation import check, equal_everywhere
+from clusterwright.check.facts.munge_key import MungeKey, munge_key
+from clusterwright.check.verdict import Verdict
+from clusterwright.spec.cluster import Cluster
+
+
+@check(munge_key, together=True, mend="apply the cluster file again: it puts the same key on every host")
+def munge_key_equal(cluster: Cluster, have: Mapping[str, MungeKey]) -> list[Verdict]:
+    """Every host has the same key, by its fingerprint."""
+    prints = {host: f"key {key.sha256[:12]}" for host, key in have.items()}
+    return equal_everywhere(prints, cluster.control.name, "key")

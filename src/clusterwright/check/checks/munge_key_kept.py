@@ -1,0 +1,18 @@
+"""The munge key is kept."""
+
+from __future__ import annotations
+
+from clusterwright.check.expectation import check, expect
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.munge_key import MungeKey, munge_key
+from clusterwright.check.verdict import Verdict
+
+
+@check(
+    munge_key,
+    mend="chown munge:munge /etc/munge/munge.key, chmod 0400, systemctl restart munge; if others could read it, make a new key",
+)
+def munge_key_kept(_want: Want, have: MungeKey) -> Verdict:
+    """Only munge itself can read its key (munged(8): not readable by group or other)."""
+    kept = have.owner == "munge" and have.mode in ("400", "600")
+    return expect(kept, saw=f"{have.owner} 0{have.mode}", want="munge 0400")

@@ -1,0 +1,20 @@
+"""The host knows its own name."""
+
+from __future__ import annotations
+
+from clusterwright.check.expectation import check, expect
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.hostname import hostname
+from clusterwright.check.verdict import Verdict
+
+
+@check(
+    hostname,
+    on=("bringup", "periodic", "prolog"),
+    mend="hostnamectl set-hostname with the name of the cluster file",
+)
+def name_of_host(want: Want, have: str) -> Verdict:
+    """The host calls itself what the cluster file calls it; slurmd looks itself up in slurm.conf by that name."""
+    return expect(
+        have == want.host.name, saw=have, want=f"{want.host.name} (nodes.{want.host.group_name}.hosts)"
+    )

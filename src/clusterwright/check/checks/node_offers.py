@@ -1,0 +1,42 @@
+"""Slurm offers what the cluster file declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.check.expectation import check, expect
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.slurm_nodes import SlurmNode, slurm_nodes
+from clusterwright.check.verdict import Verdict
+from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.units import GiB
+
+
+def _is_control(want: Want) -> bool:
+    return want.is_control
+
+
+@check(
+    slurm_nodes,
+    together=True,
+    when=_is_control,
+    mend="apply the cluster file again, then `scontrol reconfigure`",
+)
+def node_offers(cluster: Cluster, have: Mapping[str, tuple[SlurmNode, ...]]) -> list[Verdict]:
+    """Slurmctld's nodes have the declared CPUs and GPUs, and no more memory than declared."""
+    ((_, nodes),) = have.items()
+    hosts = {host.name: host for host in cluster.hosts("compute")}
+    return [_verdict(hosts[node.name], node) for node in nodes if node.name in hosts]
+
+
+def _verdict(host: Host, node: SlurmNode) -> Verdict:
+    group, gpus = host.group, host.group.gpus
+    want = f"{group.cpus.threads} CPUs, at most {group.memory / GiB:.3g} GiB, {_gpus(gpus.count, gpus.model) if gpus else 'no GPU'}"
+    saw = f"{node.cpus} CPUs, {node.memory_bytes / GiB:.3g} GiB, {_gpus(node.gpus, node.gpu_model)}"
+    same_gpus = (node.gpus, node.gpu_model) == ((gpus.count, gpus.model) if gpus else (0, ""))
+    holds = node.cpus == group.cpus.threads and node.memory_bytes <= group.memory and same_gpus
+    return expect(holds, saw=saw, want=f"{want} (nodes.{host.group_name})", subject=host.name)
+
+
+def _gpus(count: int, model: str) -> str:
+    return f"{count} GPUs {model}" if count else "no GPU"

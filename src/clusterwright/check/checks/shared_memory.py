@@ -1,0 +1,33 @@
+"""There is shared memory for the ranks of a host."""
+
+from __future__ import annotations
+
+from clusterwright.check.expectation import check, expect, unknown
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.disks import Space, disks
+from clusterwright.check.verdict import Status, Verdict
+from clusterwright.units import GiB
+
+
+def _has_gpus(want: Want) -> bool:
+    return want.host.group.gpus is not None
+
+
+@check(
+    disks,
+    when=_has_gpus,
+    mend="`mount -o remount,size=SIZE /dev/shm`, and the same in /etc/fstab; containers need --shm-size",
+)
+def shared_memory(want: Want, have: dict[str, Space]) -> Verdict:
+    """/dev/shm holds 1 GiB per GPU: NCCL and data loaders die with `Bus error` when it is full."""
+    gpus = want.host.group.gpus
+    wanted = (gpus.count if gpus else 0) * GiB  # ours, in anchors of practice: 1 GiB per GPU
+    if "/dev/shm" not in have:  # noqa: S108 (looked at, not used)
+        return unknown("there is no /dev/shm")
+    size = have["/dev/shm"].size_bytes  # noqa: S108 (looked at, not used)
+    return expect(
+        size >= wanted,
+        saw=f"{size / GiB:.3g} GiB",
+        want=f"{wanted / GiB:g} GiB, 1 GiB per GPU",
+        otherwise=Status.WARN,
+    )

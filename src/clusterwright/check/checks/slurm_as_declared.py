@@ -1,0 +1,29 @@
+"""One Slurm everywhere, the declared one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.check.expectation import check, expect, fault, most_common
+from clusterwright.check.facts.slurm_version import slurm_version
+from clusterwright.check.verdict import Status, Verdict
+from clusterwright.spec.cluster import Cluster
+
+
+@check(
+    slurm_version,
+    together=True,
+    mend="install the declared release of Slurm on the host, slurmctld's host first",
+)
+def slurm_as_declared(cluster: Cluster, have: Mapping[str, str]) -> list[Verdict]:
+    """Every host has the declared release of Slurm; another patch level than most hosts have is a warning."""
+    declared, usual = cluster.software.slurm, most_common(have, cluster.control.name)
+    return [_verdict(host, version, declared, usual) for host, version in have.items()]
+
+
+def _verdict(host: str, version: str, declared: str, usual: str) -> Verdict:
+    of_release = version == declared or version.startswith((f"{declared}.", f"{declared}-"))
+    if of_release:
+        want = f"{declared} (software.slurm), everywhere {usual}"
+        return expect(version == usual, saw=version, want=want, subject=host, otherwise=Status.WARN)
+    return fault(saw=version, want=f"{declared} (software.slurm)", subject=host)

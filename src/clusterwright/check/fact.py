@@ -1,0 +1,82 @@
+"""What a fact is: one command or probe, a time limit, and a pure parser of what it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from clusterwright.spec.cluster import Cluster, Host
+
+T = TypeVar("T")
+
+LIMIT_S = 5.0  # ours: ten times what the slowest of our plain commands took on a loaded host, so that a wedged one shows
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """What the cluster file says, seen from one host of it."""
+
+    cluster: Cluster
+    host: Host
+
+    @property
+    def is_control(self) -> bool:
+        """True for the host that runs slurmctld."""
+        return self.host.name == self.cluster.control.name
+
+    @property
+    def is_compute(self) -> bool:
+        """True for a host that runs jobs."""
+        return self.host.group.role == "compute"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A fact that could not be read, and why, in the tool's own words."""
+
+    why: str
+
+
+Argv = Callable[[Want], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact(Generic[T]):
+    """One thing that a host says about itself.
+
+    A fact with `after` is read on the control host in a second round; on its stdin it finds what that other
+    fact said on every host, as one JSON object by host name.
+    """
+
+    id: str
+    about: str
+    argv: Argv
+    parse: Callable[[str], T]
+    limit_s: float = LIMIT_S
+    codes: tuple[int, ...] = (0,)
+    probe: str = ""
+    after: Fact[Any] | None = None
+
+
+def fact(
+    *argv: str | Argv,
+    probe: str = "",
+    limit_s: float = LIMIT_S,
+    codes: tuple[int, ...] = (0,),
+    after: Fact[Any] | None = None,
+) -> Callable[[Callable[[str], T]], Fact[T]]:
+    """Make a fact of a parser; `argv` is words, or one function from what is wanted to words.
+
+    `probe` names a script in check/probes that runs in place of a command, with `argv` as its arguments;
+    `codes` are the exit codes with which the output can be trusted.
+    """
+
+    def words(want: Want) -> Sequence[str]:
+        return [word for item in argv for word in ([item] if isinstance(item, str) else item(want))]
+
+    def decorate(parse: Callable[[str], T]) -> Fact[T]:
+        about = (parse.__doc__ or "").strip().splitlines()[0]
+        return Fact(parse.__name__, about, words, parse, limit_s, codes, probe, after)
+
+    return decorate

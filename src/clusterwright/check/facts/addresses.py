@@ -1,0 +1,28 @@
+"""The host's network interfaces."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from clusterwright.check.fact import fact
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """The interface that has an address."""
+
+    name: str
+    up: bool
+    mtu: int
+
+
+@fact("ip", "-j", "address")
+def addresses(out: str) -> dict[str, Interface]:
+    """By IPv4 address: the interface it is on; `up` means that it has a carrier too."""
+    return {
+        address["local"]: Interface(row["ifname"], "LOWER_UP" in row["flags"], int(row["mtu"]))
+        for row in json.loads(out)
+        for address in row["addr_info"]
+        if address["family"] == "inet"
+    }

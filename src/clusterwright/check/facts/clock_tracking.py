@@ -1,0 +1,34 @@
+"""How the clock is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clusterwright.check.fact import fact
+
+_NO_DAEMON = "506"  # chronyc's reply when chronyd does not answer
+
+
+@dataclass(frozen=True, slots=True)
+class Tracking:
+    """What chronyd follows and how far the clock is from it."""
+
+    running: bool
+    source: str = ""
+    stratum: int = 0
+    offset_s: float = 0.0
+    leap: str = ""
+
+    @property
+    def synchronised(self) -> bool:
+        """True when chronyd follows a source (or is one itself) and says that the clock is set."""
+        return self.running and self.stratum > 0 and self.leap != "Not synchronised"
+
+
+@fact("chronyc", "-c", "tracking", codes=(0, 1))
+def clock_tracking(out: str) -> Tracking:
+    """The source that chronyd follows and its offset, from the comma-separated form of `chronyc tracking`."""
+    if out.startswith(_NO_DAEMON):
+        return Tracking(running=False)
+    _, source, stratum, _, offset, *_, leap = out.strip().split(",")
+    return Tracking(running=True, source=source, stratum=int(stratum), offset_s=float(offset), leap=leap)

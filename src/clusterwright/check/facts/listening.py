@@ -1,0 +1,15 @@
+"""The TCP ports that the host listens on."""
+
+from __future__ import annotations
+
+from clusterwright.check.fact import fact
+
+_LOCAL = ("127.", "[::1]", "[::ffff:127.")
+
+
+@fact("ss", "-Hltn")
+def listening(out: str) -> tuple[int, ...]:
+    """Ports on which something listens for other hosts, in order; those of the loopback are left out."""
+    rows = (line.split() for line in out.splitlines())
+    own = [row[3] for row in rows if row[0] == "LISTEN" and not row[3].startswith(_LOCAL)]
+    return tuple(sorted({int(address.rpartition(":")[2]) for address in own}))

@@ -1,0 +1,30 @@
+"""Munge's key, by its fingerprint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clusterwright.check.fact import fact
+
+_KEY = "/etc/munge/munge.key"
+
+
+@dataclass(frozen=True, slots=True)
+class MungeKey:
+    """Who may read the key, and the SHA-256 of it; never the key."""
+
+    owner: str
+    group: str
+    mode: str
+    sha256: str
+
+
+@fact("sh", "-c", f"stat -c '%U %G %a' {_KEY} && sha256sum {_KEY}")
+def munge_key(out: str) -> MungeKey:
+    """Owner, mode and fingerprint of the key file."""
+    about, digest = out.strip().splitlines()
+    owner, group, mode = about.split()
+    sha256 = digest.split()[0]
+    if len(bytes.fromhex(sha256)) != 32:  # noqa: PLR2004 (SHA-256 is 32 bytes)
+        raise ValueError(digest)
+    return MungeKey(owner, group, mode, sha256)

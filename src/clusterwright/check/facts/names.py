@@ -1,0 +1,33 @@
+"""How the host resolves the cluster's names and addresses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clusterwright.check.fact import Want, fact
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Addresses by name, and names (the official one and its aliases) by address; empty when not resolved."""
+
+    forward: dict[str, tuple[str, ...]]
+    reverse: dict[str, tuple[str, ...]]
+
+
+def _arguments(want: Want) -> Sequence[str]:
+    return [f"{host.name}={host.management}" for host in want.cluster.hosts()]
+
+
+@fact(
+    _arguments, probe="names", limit_s=10
+)  # one DNS server that is silent costs 5 s by default (resolv.conf(5))
+def names(out: str) -> Names:
+    """What the host's own resolver (files, DNS) says of every host's name and management address."""
+    found = json.loads(out)
+    forward, reverse = (
+        {key: tuple(values) for key, values in found[way].items()} for way in ("forward", "reverse")
+    )
+    return Names(forward, reverse)

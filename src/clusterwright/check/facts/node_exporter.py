@@ -1,0 +1,23 @@
+"""The host's own metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from clusterwright.check.fact import Want, fact
+
+
+def _arguments(want: Want) -> Sequence[str]:
+    return (f"http://{want.host.management}:9100/metrics",)
+
+
+@fact(_arguments, probe="fetch", codes=(0, 1))
+def node_exporter(out: str) -> str:
+    """Version of the node_exporter that answers on the management address; or why none does."""
+    found = re.search(r'^node_exporter_build_info\{[^}]*version="([^"]+)"', out, re.MULTILINE)
+    if found:
+        return f"node_exporter {found[1]}"
+    if not out.startswith("error: "):
+        raise ValueError(out[:80])
+    return out.strip()

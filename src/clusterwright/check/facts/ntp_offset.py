@@ -1,0 +1,28 @@
+"""How far the clock is from the control host's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clusterwright.check.fact import Want, fact
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """Seconds ahead of the control host's clock, and the round trip in which that was measured."""
+
+    offset_s: float
+    round_trip_s: float
+
+
+def _arguments(want: Want) -> Sequence[str]:
+    return (str(want.cluster.control.management),)
+
+
+@fact(_arguments, probe="sntp")
+def ntp_offset(out: str) -> Offset | None:
+    """The offset by a few exchanges of NTP with the control host's chronyd; None when it does not answer."""
+    found = json.loads(out)
+    return None if found is None else Offset(float(found["offset_s"]), float(found["round_trip_s"]))

@@ -1,0 +1,18 @@
+"""The files that make Slurm's configuration, by fingerprint."""
+
+from __future__ import annotations
+
+from clusterwright.check.fact import fact
+
+FILES = ("slurm.conf", "gres.conf", "cgroup.conf", "topology.conf")
+
+
+@fact("sha256sum", *(f"/etc/slurm/{name}" for name in FILES), codes=(0, 1))
+def slurm_files(out: str) -> dict[str, str]:
+    """SHA-256 of each configuration file in /etc/slurm; one that is not there is left out."""
+    found = {}
+    for line in out.splitlines():
+        digest, path = line.split()
+        bytes.fromhex(digest)
+        found[path.rpartition("/")[2]] = digest
+    return found

@@ -1,0 +1,35 @@
+"""The hardware that slurmd finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clusterwright.check.fact import fact
+from clusterwright.units import MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """Processors and memory in slurmd's counting."""
+
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+    memory_bytes: int
+
+    @property
+    def cpus(self) -> int:
+        """Hardware threads."""
+        return self.sockets * self.cores_per_socket * self.threads_per_core
+
+
+@fact("slurmd", "-C")
+def slurmd_hardware(out: str) -> Hardware:
+    """What `slurmd -C` prints of the host; in a container that is the machine beneath it."""
+    values = dict(word.split("=", 1) for word in out.splitlines()[0].split())
+    return Hardware(
+        sockets=int(values["Boards"]) * int(values["SocketsPerBoard"]),
+        cores_per_socket=int(values["CoresPerSocket"]),
+        threads_per_core=int(values["ThreadsPerCore"]),
+        memory_bytes=int(values["RealMemory"]) * MiB,
+    )

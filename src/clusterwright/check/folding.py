@@ -1,0 +1,26 @@
+"""Verdicts told together: equal ones folded over their hosts, the worst first; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from clusterwright.check.verdict import Status, Verdict
+from clusterwright.spec.names import fold
+
+WORST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.WARN, Status.SKIPPED, Status.OK)
+
+
+def counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    """How many verdicts of each status; every status is named."""
+    found = [verdict.status for verdict in verdicts]
+    return {status.value: found.count(status) for status in Status}
+
+
+def folded(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """One verdict in place of all that say the same, its subject a hostlist; the worst status first."""
+    subjects: dict[Verdict, list[str]] = {}
+    for verdict in verdicts:
+        subjects.setdefault(replace(verdict, subject=""), []).append(verdict.subject)
+    together = [replace(verdict, subject=fold(hosts)) for verdict, hosts in subjects.items()]
+    return sorted(together, key=lambda verdict: WORST_FIRST.index(verdict.status))

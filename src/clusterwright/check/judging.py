@@ -1,0 +1,61 @@
+"""From what the hosts said to verdicts; pure. A fact that is missing makes `unknown`, never `ok`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from clusterwright.check.expectation import Answer, Check, skip, unknown
+from clusterwright.check.fact import Missing, Want
+from clusterwright.check.reading import Reading
+from clusterwright.check.verdict import Status, Verdict
+from clusterwright.spec.cluster import Cluster
+
+
+def judge(cluster: Cluster, checks: Iterable[Check], readings: Mapping[str, Reading]) -> list[Verdict]:
+    """Every verdict of every check on the hosts that were read, in the order of the checks."""
+    wants = {host.name: Want(cluster, host) for host in cluster.hosts() if host.name in readings}
+    found: list[Verdict] = []
+    for each in checks:
+        concerned = {name: want for name, want in wants.items() if each.when(want)}
+        skipped = {name: why for name, want in concerned.items() if (why := each.unless(want))}
+        found += _named(each, (skip(why, subject=name) for name, why in skipped.items()), cluster.name)
+        concerned = {name: want for name, want in concerned.items() if name not in skipped}
+        found += (
+            _together(each, cluster, concerned, readings)
+            if each.together
+            else _apart(each, concerned, readings)
+        )
+    return found
+
+
+def _apart(each: Check, wants: Mapping[str, Want], readings: Mapping[str, Reading]) -> Iterator[Verdict]:
+    for name, want in wants.items():
+        values = [readings[name].of(needed) for needed in each.needs]
+        why = next((value.why for value in values if isinstance(value, Missing)), None)
+        answer = each.judge(want, *values) if why is None else unknown(why)
+        yield from _named(each, answer, name)
+
+
+def _together(
+    each: Check, cluster: Cluster, wants: Mapping[str, Want], readings: Mapping[str, Reading]
+) -> Iterator[Verdict]:
+    columns, missing = [], {}
+    for needed in each.needs:
+        names = [cluster.control.name] if needed.after else list(wants)
+        values = {name: readings[name].of(needed) for name in names if name in readings}
+        missing |= {name: value.why for name, value in values.items() if isinstance(value, Missing)}
+        columns.append({name: value for name, value in values.items() if not isinstance(value, Missing)})
+    if all(columns):
+        yield from _named(each, each.judge(cluster, *columns), cluster.name)
+    yield from _named(each, (unknown(why, subject=name) for name, why in missing.items()), cluster.name)
+
+
+def _named(each: Check, answer: Answer, subject: str) -> Iterator[Verdict]:
+    for verdict in [answer] if isinstance(answer, Verdict) else answer:
+        due = verdict.status in (
+            Status.WARN,
+            Status.FAIL,
+        )  # what could not be seen has no mend of the check's
+        mend = verdict.mend or (each.mend if due else "")
+        yield replace(verdict, subject=verdict.subject or subject, check=each.id, mend=mend)

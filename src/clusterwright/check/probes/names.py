@@ -1,0 +1,30 @@
+"""Resolves NAME=ADDRESS arguments both ways with this host's own resolver and prints JSON."""
+
+import json
+import socket
+import sys
+
+
+def forward(name):
+    """IPv4 addresses of a name."""
+    try:
+        return sorted({found[4][0] for found in socket.getaddrinfo(name, None, socket.AF_INET)})
+    except OSError:
+        return []
+
+
+def reverse(address):
+    """Names of an address, the official one first."""
+    try:
+        official, aliases, _ = socket.gethostbyaddr(address)
+    except OSError:
+        return []
+    return [official] + aliases
+
+
+pairs = [argument.split("=", 1) for argument in sys.argv[1:]]
+found = {
+    "forward": {name: forward(name) for name, _ in pairs},
+    "reverse": {ip: reverse(ip) for _, ip in pairs},
+}
+json.dump(found, sys.stdout)
