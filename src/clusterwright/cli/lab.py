@@ -1,0 +1,106 @@
+"""`wright lab up|status|shell|fault|down`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+lab = App(name="lab", help="Virtual hosts on this machine: a real cluster to try things on, and to break.")
+
+
+@lab.command
+def up(file: Path | None = None, /) -> int:
+    """Make the lab that the cluster file describes; without a file, five hosts with simulated GPUs."""
+    from clusterwright import lab as labs  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import say  # noqa: PLC0415
+    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+
+    state = labs.up(load_cluster(file or _default_file()), say=say)
+    say(f"next: wright lab status {state.name}; ssh -F {state.ssh_config} {state.layout.hosts[-1].name}")
+    return 0
+
+
+@lab.command
+def status(name: str | None = None, /, *, json: bool = False) -> int:
+    """Show every host of a lab, and the faults in force."""
+    from clusterwright import lab as labs  # noqa: PLC0415
+    from clusterwright.cli._show import show_json, show_table  # noqa: PLC0415
+    from clusterwright.units import format_duration  # noqa: PLC0415
+
+    rows = labs.status(_name(name))
+    if json:
+        show_json(rows)
+        return 0
+    shown = [(row.host, row.address, row.state, "-" if row.uptime_s is None else format_duration(row.uptime_s),
+              ", ".join(row.faults) or "-") for row in rows]  # fmt: skip
+    show_table(("host", "address", "state", "uptime", "faults"), shown)
+    return 0
+
+
+@lab.command
+def shell(
+    host: str, /, *command: Annotated[str, Parameter(allow_leading_hyphen=True)], name: str | None = None
+) -> int:
+    """Open a shell as root on a host, or run one command there."""
+    import subprocess  # noqa: PLC0415
+
+    from clusterwright.lab.state import require  # noqa: PLC0415
+
+    state = require(_name(name))
+    state.layout.host(host)
+    return subprocess.run(["ssh", "-F", str(state.ssh_config), host, *command], check=False).returncode  # noqa: S603, S607 (the user's own command, on the lab's host)
+
+
+@lab.command
+def fault(
+    kind: str, host: str, /, *, network: str | None = None, rate: str | None = None, name: str | None = None
+) -> int:
+    """Break something: kill-host, reboot-host, pause-host, cut-link, slow-link, fill-disk; or `undo HOST|all`."""
+    from clusterwright import lab as labs  # noqa: PLC0415
+    from clusterwright.cli._show import say  # noqa: PLC0415
+
+    chosen = _name(name)
+    if kind == "undo":
+        undone = labs.undo(chosen, host)
+        say("\n".join(f"undone: {one.kind} on {one.host}" for one in undone) or f"no fault on {host}")
+        return 0
+    options = {key: value for key, value in (("network", network), ("rate", rate)) if value is not None}
+    labs.fault(chosen, kind, host, **options)
+    say(f"{kind} on {host}: done; take it back with: wright lab fault undo {host}")
+    return 0
+
+
+@lab.command
+def down(name: str | None = None, /) -> int:
+    """Take a lab away: its hosts, their disks, its networks and its shared folder."""
+    from clusterwright import lab as labs  # noqa: PLC0415
+    from clusterwright.cli._show import say  # noqa: PLC0415
+
+    left = labs.down(_name(name), say=say)
+    say("\n".join(f"left behind: {item}" for item in left)) if left else None
+    return 1 if left else 0
+
+
+def _name(given: str | None) -> str:
+    """The lab meant: the one named (or the one of that cluster file), else the only one there is."""
+    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
+    from clusterwright.lab.state import labs  # noqa: PLC0415
+    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+
+    if given and given.endswith((".yaml", ".yml")):
+        return load_cluster(Path(given)).name
+    there = labs()
+    if given or len(there) == 1:
+        return given or there[0]
+    many = f"there are several labs: {', '.join(there)}" if there else "there is no lab"
+    mend = "name one of them" if there else "bring one up: wright lab up"
+    raise WrightError.of("lab-which", many, mend, exit_code=EXIT_USAGE)
+
+
+def _default_file() -> Path:
+    """The lab file that comes with the package."""
+    from importlib.resources import files  # noqa: PLC0415
+
+    return Path(str(files("clusterwright.spec") / "templates" / "lab.yaml"))

@@ -1,0 +1,155 @@
+"""Whether virtual hosts can be made on this machine, and if not, what is missing and what would bring it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from clusterwright.edge.processes import run
+from clusterwright.errors import Finding
+
+# program: the Debian or Ubuntu package that brings it
+PROGRAMS = {
+    "mmdebstrap": "mmdebstrap", "systemd-nspawn": "systemd-container", "ip": "iproute2", "tc": "iproute2",
+    "mount": "mount", "umount": "mount", "mkfs.ext4": "e2fsprogs", "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client", "apt-config": "apt",
+}  # fmt: skip
+KEYRING_PACKAGE = "debian-archive-keyring"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What matters of a machine for a lab."""
+
+    system: str
+    root: bool
+    distribution: str
+    missing_programs: tuple[str, ...]
+    has_keyring: bool
+    overlay: bool
+    loop: bool
+    cgroups: bool
+    namespaces: bool
+
+
+def judge(machine: Machine) -> tuple[Finding, ...]:
+    """Everything that keeps this machine from making hosts; empty when nothing does."""
+    if machine.system != "linux":
+        return (
+            Finding(
+                "lab-needs-linux",
+                f"virtual hosts need Linux; this is {machine.system}",
+                "use a Linux machine",
+            ),
+        )
+    rules = (_root, _distribution, _programs, _kernel)
+    return tuple(finding for rule in rules for finding in rule(machine))
+
+
+def _root(machine: Machine) -> list[Finding]:
+    if machine.root:
+        return []
+    what = "making hosts needs root: namespaces, mounts and bridges are the kernel's to give"
+    return [Finding("lab-needs-root", what, "run the same command with sudo, or as root")]
+
+
+def _distribution(machine: Machine) -> list[Finding]:
+    if machine.distribution in ("debian", "ubuntu"):
+        return []
+    what = f"the node image is made with apt, on Debian or Ubuntu; this machine says `{machine.distribution}`"
+    return [Finding("lab-needs-debian", what, "use a Debian 12 or Ubuntu machine, also a virtual one")]
+
+
+def _programs(machine: Machine) -> list[Finding]:
+    packages = {PROGRAMS[program] for program in machine.missing_programs}
+    if not machine.has_keyring:
+        packages.add(KEYRING_PACKAGE)
+    if not packages:
+        return []
+    what = ", ".join(
+        (*machine.missing_programs, *([] if machine.has_keyring else ["Debian's archive keyring"]))
+    )
+    return [
+        Finding(
+            "lab-missing-program", f"not installed: {what}", f"apt-get install {' '.join(sorted(packages))}"
+        )
+    ]
+
+
+def _kernel(machine: Machine) -> list[Finding]:
+    parts = (
+        (machine.overlay, "overlay file systems", "load the module: modprobe overlay"),
+        (
+            machine.loop,
+            "loop devices (/dev/loop-control)",
+            "load the module: modprobe loop; in a container, pass /dev/loop*",
+        ),
+        (machine.cgroups, "writable control groups in /sys/fs/cgroup", "in a container, start it privileged"),
+        (
+            machine.namespaces or not machine.root,
+            "new namespaces and mounts",
+            "in a container, start it privileged",
+        ),
+    )
+    return [
+        Finding("lab-missing-kernel-part", f"this kernel does not give us {part}", mend)
+        for there, part, mend in parts
+        if not there
+    ]
+
+
+def able() -> tuple[Finding, ...]:
+    """Everything that keeps this very machine from making hosts; empty when nothing does."""
+    return judge(look())
+
+
+def look() -> Machine:
+    """This machine."""
+    filesystems = _text("/proc/filesystems")
+    trees = [
+        line.split()[1] for line in _text("/proc/mounts").splitlines() if line.split()[2].startswith("cgroup")
+    ]
+    return Machine(
+        system=sys.platform,
+        root=os.geteuid() == 0,
+        distribution=_distribution_of(_text("/etc/os-release")),
+        missing_programs=tuple(name for name in PROGRAMS if shutil.which(name, path=_path()) is None),
+        has_keyring=Path("/usr/share/keyrings/debian-archive-keyring.gpg").exists(),
+        overlay="\toverlay\n" in filesystems or Path("/sys/module/overlay").exists() or _module("overlay"),
+        loop=Path("/dev/loop-control").exists(),
+        cgroups=bool(trees) and all(os.access(tree, os.W_OK) for tree in trees)
+        if os.geteuid() == 0
+        else bool(trees),
+        namespaces=_namespaces(),
+    )
+
+
+def _distribution_of(os_release: str) -> str:
+    """`debian` or `ubuntu`, also for what calls itself like one; else the machine's own id."""
+    pairs = dict(line.split("=", 1) for line in os_release.splitlines() if "=" in line)
+    ids = [pairs.get("ID", "unknown").strip('"'), *pairs.get("ID_LIKE", "").strip('"').split()]
+    return next((name for name in ids if name in ("debian", "ubuntu")), ids[0])
+
+
+def _path() -> str:
+    """Also where root's programs are, which an ordinary user's PATH leaves out on Debian."""
+    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+
+
+def _module(name: str) -> bool:
+    return bool(list(Path("/lib/modules", os.uname().release).rglob(f"{name}.ko*")))
+
+
+def _namespaces() -> bool:
+    """Only trying tells: root may be root of a container."""
+    return shutil.which("unshare") is not None and run(("unshare", "--net", "--mount", "true")).ok
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""

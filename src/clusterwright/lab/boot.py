@@ -1,0 +1,91 @@
+"""Booting a host, knowing its supervisor again, and waiting until it answers ssh."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from clusterwright.edge.ssh import Ssh, fan_out
+from clusterwright.errors import WrightError
+from clusterwright.lab import cgroups, state
+from clusterwright.lab.host import nspawn_argv
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState, Process
+
+SSH_PORT = 22
+BOOT_LIMIT_S = 60  # a boot takes 2 s here; a machine under load has been seen to need 15
+
+# Enters every control group named before `--`, then becomes the command: no process of a host is ever outside.
+ENTER = 'until [ "$1" = -- ]; do echo $$ > "$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@"'
+
+
+def start(lab: LabState, host: LabHost) -> LabState:
+    """The host boots; its supervisor lives on when this process ends, and no key at the terminal reaches it."""
+    groups = cgroups.make(lab.name, host.name)
+    argv = ("sh", "-c", ENTER, "sh", *map(str, groups), "--", *nspawn_argv(lab, host))
+    with (lab.host_folder(host.name) / "console.log").open("ab") as console:
+        child = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True, cwd="/"
+        )
+    process = Process(child.pid, started_ticks(child.pid) or 0)
+    child.returncode = 0  # not ours to wait for; keeps Python from warning that a child still runs
+    return state.write(lab.with_process(host.name, process))
+
+
+def started_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since the boot; None when there is none (field 22 of proc(5) stat)."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    state, *fields = text.rpartition(")")[2].split()
+    return None if state == "Z" else int(fields[18])
+
+
+def is_running(process: Process | None) -> bool:
+    """True when that very process lives."""
+    return process is not None and started_ticks(process.pid) == process.started_ticks
+
+
+def wait_for_ssh(lab: LabState, names: list[str], *, limit_s: float = BOOT_LIMIT_S) -> None:
+    """Every one of the hosts has run a command for us over ssh.
+
+    Raises:
+        WrightError: one has not within the limit; quotes the end of its console.
+    """
+    deadline = time.monotonic() + limit_s
+    ssh = Ssh(config=lab.ssh_config)
+
+    def answers(name: str) -> str:
+        one = lab.layout.host(name)
+        while not listens(one):
+            if time.monotonic() > deadline or not is_running(lab.processes.get(name)):
+                return _console(lab, name)
+            time.sleep(0.05)
+        done = ssh.run(name, "true", timeout_s=max(5.0, deadline - time.monotonic()))
+        return "" if done.ok else done.last_lines()
+
+    failed = {name: said for name, said in fan_out(names, answers).items() if said}
+    if failed:
+        name, said = next(iter(failed.items()))
+        raise WrightError.of(
+            "lab-host-silent",
+            f"{', '.join(failed)} did not answer ssh within {limit_s:.0f} s; {name} says:\n{said}",
+            f"read its console, {lab.host_folder(name)}/console.log; then `wright lab down` and run again",
+        )
+
+
+def listens(one: LabHost) -> bool:
+    """True when the host's sshd greets: cheaper than an ssh that fails."""
+    try:
+        with socket.create_connection((one.address, SSH_PORT), timeout=0.5) as connection:
+            return connection.recv(4) == b"SSH-"
+    except OSError:
+        return False
+
+
+def _console(lab: LabState, name: str) -> str:
+    path = lab.host_folder(name) / "console.log"
+    return "\n".join(path.read_text(errors="replace").splitlines()[-10:]) if path.exists() else "nothing"

@@ -1,0 +1,141 @@
+"""Each host's own control groups: what belongs to a host is what is in them, also after a crash of ours.
+
+On a machine with cgroup v1 every controller is a tree of its own; with v2 there is one. Both are handled,
+and both at once, as systemd's hybrid mode has it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+OURS = "clusterwright"
+
+
+def mounted(mountinfo: str) -> tuple[Path, ...]:
+    """Where control group trees are mounted, from the text of /proc/self/mountinfo; v1 before v2."""
+    found: dict[str, list[Path]] = {"cgroup": [], "cgroup2": []}
+    for line in mountinfo.splitlines():
+        before, _, after = line.partition(" - ")
+        kind = after.split(" ", 1)[0]
+        if kind in found:
+            found[kind].append(Path(before.split(" ")[4]))
+    return tuple(found["cgroup"] + found["cgroup2"])
+
+
+def trees() -> tuple[Path, ...]:
+    """Where control group trees are mounted on this machine."""
+    return mounted(Path("/proc/self/mountinfo").read_text())
+
+
+def groups(lab: str, host: str = "") -> tuple[Path, ...]:
+    """The control group of a host, or of a whole lab, in every tree."""
+    return tuple(tree / OURS / lab / host for tree in trees())
+
+
+def make(lab: str, host: str) -> tuple[Path, ...]:
+    """The host's group in every tree, ready to take processes."""
+    for tree in trees():
+        parent = tree
+        for part in (OURS, lab, host):
+            _delegate(parent)
+            (parent / part).mkdir(exist_ok=True)
+            _inherit_cpus(parent, parent / part)
+            parent /= part
+    return groups(lab, host)
+
+
+def _delegate(group: Path) -> None:
+    """On v2, what the parent may control is offered to the children; refused where processes are in the way."""
+    control = group / "cgroup.subtree_control"
+    if control.exists():
+        for controller in (group / "cgroup.controllers").read_text().split():
+            with suppress(OSError):
+                control.write_text(f"+{controller}")
+
+
+def _inherit_cpus(parent: Path, child: Path) -> None:
+    """A v1 cpuset starts empty and refuses processes until it has CPUs and memory nodes."""
+    if (child / "cgroup.subtree_control").exists():
+        return
+    for name in ("cpuset.cpus", "cpuset.mems"):
+        if (child / name).exists() and not (child / name).read_text().strip():
+            (child / name).write_text((parent / name).read_text())
+
+
+def processes(lab: str, host: str = "") -> set[int]:
+    """The processes of a host, or of a whole lab."""
+    found: set[int] = set()
+    for group in groups(lab, host):
+        for listing in group.rglob("cgroup.procs"):
+            with suppress(OSError):  # a group may vanish while we read
+                found.update(int(pid) for pid in listing.read_text().split())
+    return found - {0}
+
+
+def freeze(lab: str, host: str = "", *, frozen: bool) -> None:
+    """Every process of the host stands still, or goes on."""
+    for group in groups(lab, host):
+        with suppress(FileNotFoundError):
+            if (group / "freezer.state").exists():
+                (group / "freezer.state").write_text("FROZEN" if frozen else "THAWED")
+            elif (group / "cgroup.freeze").exists() and not _has_freezer_v1():
+                (group / "cgroup.freeze").write_text("1" if frozen else "0")
+
+
+def is_frozen(lab: str, host: str) -> bool:
+    """True when the host's processes stand still."""
+    for group in groups(lab, host):
+        for name, yes in (("freezer.state", ("FROZEN", "FREEZING")), ("cgroup.freeze", ("1",))):
+            with suppress(OSError):
+                if (group / name).read_text().strip() in yes:
+                    return True
+    return False
+
+
+def _has_freezer_v1() -> bool:
+    return any((tree / OURS / "freezer.state").exists() for tree in trees())
+
+
+def kill(lab: str, host: str = "", *, limit_s: float = 10) -> set[int]:
+    """Every process of the host is gone, all at once; what is left after the limit is returned.
+
+    Frozen first, so that none can start another or say good-bye to a peer while we kill the rest.
+    """
+    deadline = time.monotonic() + limit_s
+    while True:
+        freeze(lab, host, frozen=True)
+        for pid in processes(lab, host):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        freeze(lab, host, frozen=False)
+        left = processes(lab, host)
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.02)
+
+
+def remove(lab: str, host: str = "", *, limit_s: float = 5) -> list[str]:
+    """The groups are gone, ours above them too when empty; those that would not go are returned.
+
+    A killed process holds its group until its parent has waited for it, hence the patience.
+    """
+    deadline = time.monotonic() + limit_s
+    while True:
+        for group in groups(lab, host):
+            for folder in sorted(group.rglob("*/"), key=lambda path: len(path.parts), reverse=True):
+                _rmdir(folder)
+            _rmdir(group)
+            _rmdir(group.parent)
+        left = [str(group) for group in groups(lab, host) if group.exists()]
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.02)
+
+
+def _rmdir(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()

@@ -1,0 +1,84 @@
+"""`down`: whatever of a lab exists is taken away, in any state, and what would not go is said."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from clusterwright.edge.processes import run
+from clusterwright.lab import cgroups, network, state
+from clusterwright.lab.host import machine_name
+from clusterwright.lab.state import LabState
+
+NSPAWN = Path("/run/systemd/nspawn")
+
+
+def down(name: str, *, say: Callable[[str], None] = lambda _: None) -> list[str]:
+    """The lab is gone with all that was on it; returns what is left behind, which should be nothing.
+
+    Hosts are killed, not shut down: their disks go as well, so an orderly stop would keep nothing.
+    """
+    state.require(name)
+    started = time.monotonic()
+    with state.locked(state.folder(name)):
+        lab = state.read(name)
+        left = clean(lab) if lab else []
+    count = len(lab.layout.hosts) if lab else 0
+    say(
+        f"lab `{name}` is down: {count} hosts, {len(left)} things left behind ({time.monotonic() - started:.1f} s)"
+    )
+    return left
+
+
+def clean(lab: LabState) -> list[str]:
+    """Take away all that the journal names; the journal itself last, and only when nothing else is left."""
+    state.write(dataclasses.replace(lab, phase="removing"))
+    network.remove_links(lab.layout.hosts)  # first, so that nobody hears the dying hosts
+    left = [f"process {pid} of {lab.name}" for pid in sorted(cgroups.kill(lab.name))]
+    _unmount(lab.folder)
+    network.remove(lab.layout)
+    for host in lab.layout.hosts:
+        _forget_nspawn(machine_name(lab.name, host.name))
+    left += [f"control group {group}" for group in cgroups.remove(lab.name)]
+    left += [f"mount {path}" for path in mounts_under(lab.folder)] + network.left(lab.layout)
+    return left + _remove_folder(lab, left)
+
+
+def mounts_under(folder: Path) -> list[str]:
+    """Where something is mounted in the folder, the newest first."""
+    return mount_points(Path("/proc/self/mountinfo").read_text(), f"{folder}/")
+
+
+def mount_points(mountinfo: str, prefix: str) -> list[str]:
+    """The mount points that start with the prefix, the last mounted first."""
+    points = [line.split(" ")[4].encode().decode("unicode_escape") for line in mountinfo.splitlines()]
+    return [point for point in reversed(points) if point.startswith(prefix)]
+
+
+def _unmount(folder: Path) -> None:
+    for path in mounts_under(folder):
+        if not run(("umount", path)).ok:
+            run(("umount", "--lazy", path))
+
+
+def _forget_nspawn(machine: str) -> None:
+    """A killed systemd-nspawn leaves its propagation folder."""
+    for path in (NSPAWN / "propagate" / machine, NSPAWN / "unix-export" / machine):
+        if path.exists() and not mounts_under(path):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _remove_folder(lab: LabState, left: list[str]) -> list[str]:
+    """Nothing is deleted through a mount; the journal stays as long as anything does."""
+    if any(item.startswith("mount ") for item in left):
+        return [f"folder {lab.folder}"]
+    for entry in lab.folder.iterdir():
+        if entry.name != "lab.json":
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    if left:
+        return [f"folder {lab.folder}"]
+    shutil.rmtree(lab.folder)
+    return []

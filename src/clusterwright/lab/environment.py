@@ -1,0 +1,78 @@
+"""Which Python with torch the hosts see, and what must be bound into them for it to work there."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from clusterwright.edge.processes import run
+from clusterwright.errors import WrightError
+
+LINK = "opt/clusterwright/env"  # software.python's default is /opt/clusterwright/env/bin/python
+
+_ASK = """
+import importlib.util, json, os, sys
+print(json.dumps({"prefix": sys.prefix, "base": sys.base_prefix, "real": os.path.realpath(sys.executable),
+                  "torch": importlib.util.find_spec("torch") is not None}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonEnvironment:
+    """A virtual environment, the interpreter that it stands on, and whether torch is in it."""
+
+    prefix: str
+    base: str
+    real: str
+    torch: bool
+
+    def binds(self) -> tuple[str, ...]:
+        """Folders that hosts must see at their own paths: libpython is found by an absolute RPATH."""
+        roots = [self.prefix, *([] if self.base in ("/usr", self.prefix) else [self.base])]
+        if self.base != "/usr" and not Path(self.real).is_relative_to(self.base):
+            roots.append(str(Path(self.real).parent.parent))
+        return tuple(dict.fromkeys(roots))
+
+
+def ask(folder: str) -> PythonEnvironment:
+    """What the environment in that folder says about itself.
+
+    Raises:
+        WrightError: there is no Python in it that runs.
+    """
+    done = run((f"{folder}/bin/python", "-c", _ASK)) if Path(folder, "bin/python").exists() else None
+    if done is None or not done.ok:
+        said = done.last_lines() if done else "there is no bin/python in it"
+        raise WrightError.of(
+            "lab-environment",
+            f"lab.environment {folder} cannot be used: {said}",
+            "name a virtual environment's folder",
+        )
+    return PythonEnvironment(**json.loads(done.out))
+
+
+def find(named: str | None, say: Callable[[str], None]) -> PythonEnvironment | None:
+    """The environment that the cluster file names, else the one that runs us if torch is in it."""
+    found = ask(named or sys.prefix)
+    if not found.torch:
+        say(
+            f"note: there is no torch in {found.prefix}, so trainings will not run on this lab;"
+            " `pip install torch` there, or name another folder as lab.environment, then make the lab anew"
+        )
+        return found if named else None
+    return found
+
+
+def offer(root: Path, environment: PythonEnvironment) -> None:
+    """Inside a host: the path that jobs use leads to it, and ordinary users may walk there."""
+    for bound in environment.binds():
+        for folder in reversed(Path(bound).parents[:-1]):
+            inside = root / folder.relative_to("/")
+            inside.mkdir(exist_ok=True, mode=0o755)
+            inside.chmod(inside.stat().st_mode | 0o111)
+    link = root / LINK
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(environment.prefix)

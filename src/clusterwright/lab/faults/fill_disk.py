@@ -1,0 +1,50 @@
+"""The disk of a host is full to the last block, for root as well; undo gives the space back."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ()
+LASTS = True
+_CHUNK_BYTES = 2**20
+_AT_ONCE = 0.98  # the file's own block map needs a little; the rest is written block by block
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+    """A file beside what the host sees takes all that is free; the machine's own disk keeps its space."""
+    path = _filler(lab, host)
+    disk = os.statvfs(path.parent)
+    with path.open("ab", buffering=0) as file:
+        with suppress(OSError):
+            os.posix_fallocate(file.fileno(), file.tell(), int(disk.f_bavail * disk.f_frsize * _AT_ONCE))
+        for size in (_CHUNK_BYTES, disk.f_frsize):
+            _write_until_full(file.fileno(), size)
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001
+    """The space is free again."""
+    _filler(lab, host).unlink(missing_ok=True)
+    return lab
+
+
+def _write_until_full(handle: int, size: int) -> None:
+    os.lseek(handle, 0, os.SEEK_END)
+    while True:
+        try:
+            os.write(handle, bytes(size))
+        except OSError as why:
+            if why.errno == errno.ENOSPC:
+                return
+            raise
+
+
+def _filler(lab: LabState, host: LabHost) -> Path:
+    return lab.host_folder(host.name) / "disk" / "filler"

@@ -1,0 +1,38 @@
+"""The power of a host is cut: every process is gone at once and no peer hears of it; undo boots it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.errors import WrightError
+from clusterwright.lab import boot, cgroups, network
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ()
+LASTS = True
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+    """The links go first: a dying process would still send FIN or RST."""
+    network.set_links(host.links, up=False)
+    if left := cgroups.kill(lab.name, host.name):
+        raise WrightError.of(
+            "lab-left-behind", f"processes {sorted(left)} of {host.name} live on", "try once more"
+        )
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001
+    """The host boots from the disk it had; links that another fault cuts stay cut."""
+    cut = {
+        fault.options.get("network")
+        for fault in lab.faults
+        if fault.kind == "cut-link" and fault.host == host.name
+    }
+    links = [link for link in host.links if not {None, link.network} & cut]
+    network.set_links(links, up=True)
+    lab = boot.start(lab, host)
+    if any(link.network == "management" for link in links):
+        boot.wait_for_ssh(lab, [host.name])
+    return lab

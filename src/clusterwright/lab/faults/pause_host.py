@@ -1,0 +1,24 @@
+"""A host stands still: every process is frozen, its network stack still answers ping; undo lets it go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.lab import cgroups
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ()
+LASTS = True
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+    """Like a host that swaps itself to death: connections stay open and nothing moves."""
+    cgroups.freeze(lab.name, host.name, frozen=True)
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001
+    """Everything goes on where it stood."""
+    cgroups.freeze(lab.name, host.name, frozen=False)
+    return lab

@@ -1,0 +1,50 @@
+"""A host shuts down in order and boots again; nothing is left to undo."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from clusterwright.errors import WrightError
+from clusterwright.lab import boot
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ()
+LASTS = False
+SHUTDOWN_LIMIT_S = 100  # systemd gives a stopping unit 90 s (DefaultTimeoutStopSec) before it kills it
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+    """SIGINT is what Ctrl-Alt-Del sends to systemd: reboot. It needs no network, so a cut host reboots as well."""
+    supervisor = lab.processes[host.name].pid
+    first = _init_of(supervisor)
+    if first is None:
+        raise WrightError.of("lab-host-down", f"{host.name} is down", f"wright lab fault undo {host.name}")
+    os.kill(first, signal.SIGINT)
+    deadline = time.monotonic() + SHUTDOWN_LIMIT_S
+    while _init_of(supervisor) in (first, None):
+        if time.monotonic() > deadline:
+            raise WrightError.of(
+                "lab-host-silent", f"{host.name} does not shut down", "wright lab fault kill-host"
+            )
+        time.sleep(0.05)
+    boot.wait_for_ssh(lab, [host.name])
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001
+    """It came back by itself."""
+    return lab
+
+
+def _init_of(supervisor: int) -> int | None:
+    """The host's process 1, as this machine numbers it; None between two boots."""
+    try:
+        children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
+    except FileNotFoundError:
+        return None
+    return int(children[0]) if children else None

@@ -1,0 +1,36 @@
+"""A link has another rate in both directions; all links unless a network is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.lab import network
+from clusterwright.lab.faults import links
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+from clusterwright.units import parse_rate
+
+OPTIONS = ("rate", "network")
+LASTS = True
+DEFAULT_RATE = "10Mbit/s"  # a hundredth of the slowest Ethernet that clusters still have
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """Shaped anew to the rate asked for."""
+    try:
+        rate_bits_per_s = parse_rate(options.get("rate", DEFAULT_RATE))
+    except ValueError as why:
+        raise WrightError.of(
+            "lab-fault-option", f"--rate: {why}", "e.g. --rate 10Mbit/s", exit_code=EXIT_USAGE
+        ) from why
+    for link in links(host, options):
+        network.reshape(host, link, rate_bits_per_s)
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """Shaped as the cluster file says."""
+    for link in links(host, options):
+        network.reshape(host, link, link.rate_bits_per_s)
+    return lab

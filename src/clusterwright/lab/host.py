@@ -1,0 +1,116 @@
+"""One virtual host: its disk, its root, what is written into it before it boots, and its boot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clusterwright.edge.files import write_whole
+from clusterwright.edge.processes import run
+from clusterwright.errors import WrightError
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+DISK_BYTES = 4 * 2**30  # sparse: room for logs and small checkpoints, and a limit that `fill-disk` can reach
+GPU_MAJOR = (
+    120  # "120-127 char LOCAL/EXPERIMENTAL USE" (Linux, admin-guide/devices.txt): no driver answers there
+)
+UNIT = "clusterwright-lab.service"
+SCRIPT = "/usr/local/lib/clusterwright-lab/boot"
+
+
+def boot_script(devices: Sequence[str]) -> str:
+    """What a host does early at each boot: GPU device files, and control groups and network settings made writable.
+
+    Slurm's cgroup plugins need the controllers; systemd-nspawn mounts them read-only where they are v1
+    (remounting without `bind` is refused as busy). /proc/sys/net is the host's own: it has its own network.
+    """
+    nodes = "".join(
+        f"[ -e {path} ] || mknod -m 666 {path} c {GPU_MAJOR} {i}\n" for i, path in enumerate(devices)
+    )
+    return f"""#!/bin/sh
+# Made by clusterwright for a virtual host.
+for tree in /sys/fs/cgroup /sys/fs/cgroup/*; do
+  mountpoint -q "$tree" && mount -o remount,bind,rw "$tree"
+done
+mount --bind /proc/sys/net /proc/sys/net && mount -o remount,bind,rw /proc/sys/net
+{nodes}exit 0
+"""
+
+
+def boot_unit() -> str:
+    """The unit that runs the script before anything that could need it."""
+    return f"""# Made by clusterwright for a virtual host.
+[Unit]
+Description=Simulated GPUs and writable control groups
+DefaultDependencies=no
+Before=sysinit.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={SCRIPT}
+"""
+
+
+def files(state: LabState, host: LabHost) -> dict[str, tuple[str, int]]:
+    """What is written into a host before its first boot: path to text and mode."""
+    keys = state.folder / "keys"
+    return {
+        "etc/hostname": (f"{host.name}\n", 0o644),
+        "etc/hosts": (f"127.0.0.1 localhost\n{host.address} {host.name}\n", 0o644),
+        "etc/machine-id": (f"{host.machine_id}\n", 0o444),
+        "etc/ssh/ssh_host_ed25519_key": ((keys / host.name).read_text(), 0o600),
+        "etc/ssh/ssh_host_ed25519_key.pub": ((keys / f"{host.name}.pub").read_text(), 0o644),
+        "root/.ssh/authorized_keys": ((keys / "user.pub").read_text(), 0o600),
+        SCRIPT.lstrip("/"): (boot_script(host.devices), 0o755),
+        f"etc/systemd/system/{UNIT}": (boot_unit(), 0o644),
+    }
+
+
+def make(state: LabState, host: LabHost) -> None:
+    """The host has a disk of its own over the node image, mounted, with its name and keys on it."""
+    place = state.host_folder(host.name)
+    for name in ("disk", "root"):
+        (place / name).mkdir(parents=True, exist_ok=True)
+    with (place / "disk.img").open("wb") as disk:
+        disk.truncate(DISK_BYTES)
+    # no journal: the disk dies with the lab; no reserve: a full disk is full for root as well
+    _must("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", "-E", "nodiscard", str(place / "disk.img"))
+    _must("mount", "-o", "loop,noatime", str(place / "disk.img"), str(place / "disk"))
+    for name in ("upper", "work"):
+        (place / "disk" / name).mkdir(exist_ok=True)
+    layers = f"lowerdir={state.image},upperdir={place}/disk/upper,workdir={place}/disk/work"
+    _must("mount", "-t", "overlay", "-o", layers, "overlay", str(place / "root"))
+    for path, (text, mode) in files(state, host).items():
+        write_whole(place / "root" / path, text, mode=mode)
+    wanted = place / "root/etc/systemd/system/sysinit.target.wants"
+    wanted.mkdir(exist_ok=True)
+    (wanted / UNIT).symlink_to(f"../{UNIT}")
+
+
+def nspawn_argv(state: LabState, host: LabHost) -> tuple[str, ...]:
+    """The command that boots the host. It runs without a systemd of the machine's own."""
+    return (
+        "systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit", "--settings=no",
+        f"--machine={machine_name(state.name, host.name)}", f"--hostname={host.name}",
+        f"--directory={state.host_folder(host.name) / 'root'}",
+        f"--network-namespace-path=/run/netns/{host.namespace}",
+        "--capability=CAP_NET_ADMIN",  # its own network only; nspawn takes it away with a namespace made before
+        "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=read-only",
+        *state.binds,
+    )  # fmt: skip
+
+
+def machine_name(lab: str, host: str) -> str:
+    """What systemd-nspawn calls the host; at most 64 letters (HOST_NAME_MAX)."""
+    return f"{lab[:24]}-{host}"[:64].rstrip("-")
+
+
+def _must(*argv: str) -> None:
+    done = run(argv)
+    if not done.ok:
+        raise WrightError.of(
+            "lab-host",
+            f"`{' '.join(argv)}` failed: {done.last_lines()}",
+            "take what is left of the lab away with `wright lab down`, mend that, then run again",
+        )

@@ -1,0 +1,188 @@
+"""The node image: a Debian 12 root that all hosts of all labs read, made once by mmdebstrap and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from clusterwright.edge.processes import run
+from clusterwright.errors import WrightError
+from clusterwright.lab.state import locked
+
+IMAGES = Path("/var/cache/clusterwright/images")
+SUITE = "bookworm"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+SPACE_BYTES = 700_000_000  # the image is 430 MB; downloads and unpacking need 200 MB more for a while
+
+# What the roles of `build` and the checks need; nothing is installed into a running host.
+PACKAGES = (
+    "systemd", "systemd-sysv", "dbus", "openssh-server", "openssh-client", "sudo",
+    "slurmd", "slurmctld", "slurm-client", "munge", "libpmix2",
+    "chrony", "prometheus-node-exporter", "nftables", "iproute2", "iputils-ping",
+    "python3", "procps", "kmod", "util-linux", "less",
+)  # fmt: skip
+
+# Services are off until `apply` wants them; what makes a host one of many is written when it is made.
+CUSTOMIZE = """set -e
+systemctl --root="$1" --quiet disable slurmd slurmctld munge chrony prometheus-node-exporter \\
+  e2scrub_reap getty@ systemd-pstore 2>/dev/null
+systemctl --root="$1" --quiet mask console-getty.service apt-daily.timer apt-daily-upgrade.timer \\
+  dpkg-db-backup.timer e2scrub_all.timer fstrim.timer systemd-update-utmp-runlevel.service 2>/dev/null
+rm -f "$1"/etc/ssh/ssh_host_* "$1"/etc/hostname "$1"/etc/resolv.conf "$1"/etc/munge/munge.key
+rm -f "$1"/etc/apt/apt.conf.d/99mmdebstrap "$1"/etc/apt/auth.conf "$1"/var/log/apt/* "$1"/var/log/dpkg.log
+: > "$1"/etc/machine-id
+: > "$1"/etc/resolv.conf
+chmod 0711 "$1"/root
+"""
+_LEAVE_OUT = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/info/*")
+
+
+def digest() -> str:
+    """Names the image: any change of what is in it gives another."""
+    recipe = json.dumps([SUITE, PACKAGES, CUSTOMIZE, _LEAVE_OUT])
+    return hashlib.sha256(recipe.encode()).hexdigest()[:16]
+
+
+def sources(texts: dict[str, str]) -> tuple[str, ...]:
+    """Debian 12 as this machine's apt finds it: one-line entries from its files by name; Debian's own if none.
+
+    Entries of other suites, and of third parties, are left out: only those whose suite is bookworm and whose
+    components hold `main`.
+    """
+    found: list[str] = []
+    for name, text in sorted(texts.items()):
+        found += _deb822(text) if name.endswith(".sources") else _one_line(text)
+    if found:
+        return tuple(dict.fromkeys(found))
+    signed = f"deb [signed-by={KEYRING}]"
+    return (
+        f"{signed} http://deb.debian.org/debian {SUITE} main",
+        f"{signed} http://deb.debian.org/debian {SUITE}-updates main",
+        f"{signed} http://deb.debian.org/debian-security {SUITE}-security main",
+    )
+
+
+def _deb822(text: str) -> list[str]:
+    lines: list[str] = []
+    plain = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    for stanza in re.split(r"\n\s*\n", plain):
+        fields = {key.lower(): value.split() for key, value in re.findall(r"(?m)^([\w-]+):\s*(.*)$", stanza)}
+        if "main" not in fields.get("components", []) or fields.get("enabled", ["yes"])[0] == "no":
+            continue
+        signed = " ".join(fields.get("signed-by", [KEYRING]))
+        signed = signed if signed.startswith("/") else KEYRING
+        for address in fields.get("uris", []):
+            for suite in fields.get("suites", []):
+                if suite.split("-")[0] == SUITE:
+                    lines.append(f"deb [signed-by={signed}] {address} {suite} main")
+    return lines
+
+
+def _one_line(text: str) -> list[str]:
+    pattern = re.compile(r"(?m)^deb\s+(?:\[[^]]*\]\s+)?(\S+)\s+(\S+)\s+(.*)$")
+    return [
+        f"deb [signed-by={KEYRING}] {address} {suite} main"
+        for address, suite, components in pattern.findall(text)
+        if suite.split("-")[0] == SUITE and "main" in components.split()
+    ]
+
+
+def ready() -> Path | None:
+    """The image, if it has been made."""
+    path = IMAGES / digest()
+    return path if path.is_dir() else None
+
+
+def build(say: Callable[[str], None]) -> Path:
+    """The image, made now if it is not there; a build that is cut short leaves nothing that is taken for one.
+
+    Raises:
+        WrightError: no space, or mmdebstrap's own words.
+    """
+    if path := ready():
+        return path
+    with locked(IMAGES):
+        for stale in IMAGES.glob(".building-*"):  # nobody else builds while we hold the lock
+            shutil.rmtree(stale, ignore_errors=True)
+        if path := ready():
+            return path
+        check_space(IMAGES)
+        scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=IMAGES))
+        try:
+            say(f"node image: Debian 12 with {len(PACKAGES)} packages, made once (about a minute)")
+            _mmdebstrap(scratch, say)
+            (scratch / "root").rename(IMAGES / digest())
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    return IMAGES / digest()
+
+
+def check_space(folder: Path) -> None:
+    """There is room for the image.
+
+    Raises:
+        WrightError: there is not; says how much there is.
+    """
+    disk = os.statvfs(folder)
+    free = disk.f_bavail * disk.f_frsize
+    if free < SPACE_BYTES:
+        raise WrightError.of(
+            "no-space",
+            f"the node image needs {SPACE_BYTES // 10**6} MB in {folder}, and {free // 10**6} MB are free",
+            "free space on that file system; older images beside it may be removed",
+        )
+
+
+def _mmdebstrap(scratch: Path, say: Callable[[str], None]) -> None:
+    (scratch / "apt.conf").write_text(_apt_settings())
+    (scratch / "customize").write_text(CUSTOMIZE)
+    argv = [
+        "mmdebstrap", "--mode=root", "--variant=minbase", "--format=directory", f"--include={','.join(PACKAGES)}",
+        f"--aptopt={scratch}/apt.conf", *(f"--dpkgopt=path-exclude={path}" for path in _LEAVE_OUT),
+        f"--customize-hook=sh {scratch}/customize \"$1\"", SUITE, str(scratch / "root"), *sources(_source_files()),
+    ]  # fmt: skip
+    process = subprocess.Popen(
+        argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+    )
+    last: deque[str] = deque(maxlen=15)
+    try:
+        for line in process.stderr or ():
+            last.append(line)
+            if line.startswith("I: "):
+                say(f"  {line[3:].strip()}")
+        code = process.wait()
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    if code:
+        raise WrightError.of(
+            "lab-image",
+            f"mmdebstrap ended with code {code}:\n{''.join(last).rstrip()}",
+            "see that `apt-get update` works on this machine, then run again: what was begun has been removed",
+        )
+
+
+def _apt_settings() -> str:
+    """How this machine's apt reaches its mirrors (proxies, certificates, passwords); taken out of the image again."""
+    own = run(("apt-config", "dump", "Acquire")).out
+    return f'{own}\nDir::Etc::netrc "/etc/apt/auth.conf";\nDir::Etc::netrcparts "/etc/apt/auth.conf.d/";\n'
+
+
+def _source_files() -> dict[str, str]:
+    folder = Path("/etc/apt")
+    paths = [
+        folder / "sources.list",
+        *(folder / "sources.list.d").glob("*.sources"),
+        *(folder / "sources.list.d").glob("*.list"),
+    ]
+    return {str(path): path.read_text(errors="replace") for path in paths if path.is_file()}

@@ -1,0 +1,54 @@
+"""SSH keys of a lab: one for us, one per host, and the known_hosts and ssh_config that go with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clusterwright.edge.processes import run
+from clusterwright.errors import WrightError
+from clusterwright.lab.layout import Layout
+
+
+def make_key(path: Path, comment: str) -> str:
+    """A new Ed25519 key at the path; returns its public half."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    done = run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)))
+    if not done.ok:
+        raise WrightError.of(
+            "lab-ssh-keygen", f"ssh-keygen failed: {done.last_lines()}", "mend that, then run again"
+        )
+    return path.with_suffix(".pub").read_text().strip()
+
+
+def known_hosts(layout: Layout, public_keys: dict[str, str]) -> str:
+    """Every host's key under its name and its addresses, so that a changed host is noticed."""
+    lines = []
+    for host in layout.hosts:
+        names = ",".join([host.name, *(link.address.partition("/")[0] for link in host.links)])
+        kind, key = public_keys[host.name].split()[:2]
+        lines.append(f"{names} {kind} {key}\n")
+    return "".join(lines)
+
+
+def ssh_config(layout: Layout, folder: Path) -> str:
+    """An ssh_config(5) with which `ssh -F FILE HOST` works, host keys checked.
+
+    Nothing of the user's own configuration is read, so that the lab behaves the same for everybody.
+    """
+    hosts = "".join(f"Host {host.name}\n  HostName {host.address}\n" for host in layout.hosts)
+    return f"""# Made by clusterwright for the lab `{layout.name}`; gone after `wright lab down`.
+{hosts}Host *
+  User root
+  IdentityFile "{folder}/keys/user"
+  IdentitiesOnly yes
+  UserKnownHostsFile "{folder}/known_hosts"
+  GlobalKnownHostsFile /dev/null
+  StrictHostKeyChecking yes
+  HashKnownHosts no
+  UpdateHostKeys no
+  CheckHostIP no
+  PreferredAuthentications publickey
+  GSSAPIAuthentication no
+  ServerAliveInterval 5
+  ServerAliveCountMax 3
+"""

@@ -1,0 +1,138 @@
+"""What a lab consists of, worked out from the cluster file alone: every name is known before anything is made."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
+
+from clusterwright.errors import WrightError
+from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.spec.networks import Network
+
+MAX_INTERFACE_NAME = 15  # IFNAMSIZ is 16 with its closing zero (linux/if.h)
+SLOWEST_BITS_PER_S = 1_000_000  # a divisor may not bring a link below 1 Mbit/s: ssh itself would time out
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """One network of the lab: a bridge of the machine; `address` is the machine's own, on management only."""
+
+    name: str
+    network: str
+    subnet: str
+    address: str
+    mtu: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One port of a host: an interface inside, named after its network, and its other end on the bridge."""
+
+    network: str
+    outside: str
+    bridge: str
+    address: str
+    rate_bits_per_s: int
+    mtu: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabHost:
+    """One virtual host."""
+
+    name: str
+    address: str
+    namespace: str
+    machine_id: str
+    links: tuple[Link, ...]
+    devices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A whole lab; `shared` are the folders that every host sees."""
+
+    name: str
+    bridges: tuple[Bridge, ...]
+    hosts: tuple[LabHost, ...]
+    shared: tuple[str, ...]
+
+    def host(self, name: str) -> LabHost:
+        """The host of that name.
+
+        Raises:
+            WrightError: no such host, with the hosts that there are.
+        """
+        for host in self.hosts:
+            if host.name == name:
+                return host
+        known = ", ".join(host.name for host in self.hosts)
+        raise WrightError.of(
+            "lab-unknown-host", f"lab `{self.name}` has no host `{name}`", f"name one of: {known}"
+        )
+
+
+def layout(cluster: Cluster) -> Layout:
+    """The lab that the cluster file asks for.
+
+    Raises:
+        WrightError: the file is not that of a lab.
+    """
+    if cluster.lab is None:
+        raise WrightError.of(
+            "lab-section-missing",
+            f"cluster `{cluster.name}` has no `lab:` section, so it is not the file of a lab",
+            "make a copy of the file, give it another `name:`, and add to it:\nlab:\n  rate_divisor: 100",
+        )
+    tag = f"cw{_digest(cluster.name)[:6]}"
+    bridges = tuple(
+        _bridge(cluster, tag, name, network) for name, network in cluster.networks.named().items()
+    )
+    hosts = tuple(_host(cluster, tag, index, host) for index, host in enumerate(cluster.hosts()))
+    shared = tuple(folder.path for folder in cluster.storage.values() if folder.kind == "local")
+    return Layout(cluster.name, bridges, hosts, shared)
+
+
+def _bridge(cluster: Cluster, tag: str, name: str, network: Network) -> Bridge:
+    address = _machine_address(cluster, network.subnet) if name == "management" else ""
+    return Bridge(f"{tag}-{name[0]}", name, str(network.subnet), address, network.mtu)
+
+
+def _machine_address(cluster: Cluster, subnet: IPv4Network) -> str:
+    """The highest address that no host has: ours to reach the hosts from."""
+    taken = {host.management for host in cluster.hosts()}
+    highest = int(subnet.broadcast_address) - 1
+    for number in range(highest, int(subnet.network_address), -1):
+        if IPv4Address(number) not in taken:
+            return f"{IPv4Address(number)}/{subnet.prefixlen}"
+    raise WrightError.of(
+        "lab-subnet-full",
+        f"networks.management.subnet {subnet} has no address left for this machine",
+        "choose a larger subnet: the lab needs one address more than there are hosts",
+    )
+
+
+def _host(cluster: Cluster, tag: str, index: int, host: Host) -> LabHost:
+    networks = cluster.networks.named()
+    links = tuple(
+        _link(cluster, f"{tag}{index}", name, networks[name], f"{address}/{networks[name].subnet.prefixlen}")
+        for name, address in host.addresses.items()
+        if name in networks
+    )
+    gpus = host.group.gpus.device_files() if host.group.gpus else ()
+    namespace = f"{tag}-{host.name}"
+    return LabHost(host.name, str(host.management), namespace, _digest(namespace), links, gpus)
+
+
+def _link(cluster: Cluster, prefix: str, name: str, network: Network, address: str) -> Link:
+    divisor = cluster.lab.rate_divisor if cluster.lab else 1
+    rate = max(SLOWEST_BITS_PER_S, network.rate // max(1, divisor))
+    outside = f"{prefix}{name[0]}"
+    assert len(outside) <= MAX_INTERFACE_NAME, outside  # noqa: S101 (our own invariant: 8 + 5 digits + 1)
+    return Link(name, outside, f"{prefix[:8]}-{name[0]}", address, rate, network.mtu)
+
+
+def _digest(text: str) -> str:
+    """32 hexadecimal digits: also the form of a machine-id(5)."""
+    return hashlib.sha256(f"clusterwright lab {text}".encode()).hexdigest()[:32]

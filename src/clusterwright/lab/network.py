@@ -1,0 +1,161 @@
+"""The networks of a lab: one bridge each, one network namespace per host, links shaped in both directions.
+
+A namespace outlives its host's processes: when a host is killed its links go down first, so that no peer
+gets a FIN or RST, as with a power cut.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from ipaddress import IPv4Network
+
+from clusterwright.edge.processes import Done, run
+from clusterwright.errors import Finding, WrightError
+from clusterwright.lab.layout import LabHost, Layout, Link
+
+# tc-tbf(8): the bucket must hold at least rate/HZ, and a whole segment of 64 KiB as the kernel hands them over
+SMALLEST_BURST_BYTES = 128 * 1024
+HZ = 250
+QUEUE_MS = 50  # a switch port's buffer, roughly; longer only adds delay
+
+
+def shape(link: Link, device: str, rate_bits_per_s: int) -> str:
+    """The line for `tc -batch` that limits one direction of a link."""
+    burst = max(SMALLEST_BURST_BYTES, rate_bits_per_s // 8 // HZ * 2, 2 * link.mtu)
+    return f"qdisc replace dev {device} root tbf rate {rate_bits_per_s}bit burst {burst} latency {QUEUE_MS}ms"
+
+
+def bridges(layout: Layout) -> list[str]:
+    """Lines for `ip -batch`: the bridges and the namespaces, with every link between them."""
+    lines = []
+    for bridge in layout.bridges:
+        lines.append(f"link add {bridge.name} mtu {bridge.mtu} type bridge forward_delay 0 stp_state 0")
+        lines.append(f"link set {bridge.name} addrgenmode none")
+        if bridge.address:
+            lines.append(f"addr add {bridge.address} dev {bridge.name}")
+        lines.append(f"link set {bridge.name} up")
+    for host in layout.hosts:
+        lines.append(f"netns add {host.namespace}")
+        for link in host.links:
+            lines.append(
+                f"link add {link.outside} mtu {link.mtu} type veth"
+                f" peer name {link.network} mtu {link.mtu} netns {host.namespace}"
+            )
+            lines.append(f"link set {link.outside} addrgenmode none master {link.bridge} up")
+    return lines
+
+
+def inside(host: LabHost) -> list[str]:
+    """Lines for `ip -n NAMESPACE -batch`: what the host finds configured when it boots."""
+    lines = ["link set lo up"]
+    for link in host.links:
+        lines += [f"addr add {link.address} dev {link.network}", f"link set {link.network} up"]
+    return lines
+
+
+def make(layout: Layout) -> None:
+    """The networks exist and are shaped."""
+    _batch(("ip", "-batch", "-"), bridges(layout))
+    outward = [
+        shape(link, link.outside, link.rate_bits_per_s) for host in layout.hosts for link in host.links
+    ]
+    _batch(("tc", "-batch", "-"), outward)
+    for host in layout.hosts:
+        _batch(("ip", "-n", host.namespace, "-batch", "-"), inside(host))
+        inward = [shape(link, link.network, link.rate_bits_per_s) for link in host.links]
+        _batch(("tc", "-n", host.namespace, "-batch", "-"), inward)
+
+
+def reshape(host: LabHost, link: Link, rate_bits_per_s: int) -> None:
+    """One link has another rate, in both directions."""
+    _batch(("tc", "-batch", "-"), [shape(link, link.outside, rate_bits_per_s)])
+    _batch(("tc", "-n", host.namespace, "-batch", "-"), [shape(link, link.network, rate_bits_per_s)])
+
+
+def set_links(links: Iterable[Link], *, up: bool) -> None:
+    """The links carry packets, or lose all of them without a word."""
+    _batch(("ip", "-batch", "-"), [f"link set {link.outside} {'up' if up else 'down'}" for link in links])
+
+
+def remove(layout: Layout) -> None:
+    """Namespaces and bridges are gone, whichever of them exist."""
+    spaces = namespaces()
+    lines = [f"netns del {host.namespace}" for host in layout.hosts if host.namespace in spaces]
+    remove_links(layout.hosts)  # deleting a namespace removes its links only a moment later
+    present = _links()
+    lines += [f"link del {bridge.name}" for bridge in layout.bridges if bridge.name in present]
+    _batch(("ip", "-force", "-batch", "-"), lines, strict=False)
+
+
+def remove_links(hosts: Iterable[LabHost]) -> None:
+    """The hosts' links are gone, at once and whole: nobody hears the hosts any more."""
+    present = _links()
+    ends = [link.outside for host in hosts for link in host.links if link.outside in present]
+    _batch(("ip", "-force", "-batch", "-"), [f"link del {end}" for end in ends], strict=False)
+
+
+def left(layout: Layout) -> list[str]:
+    """What of the lab's networks exists."""
+    present, spaces = _links(), namespaces()
+    ends = [link.outside for host in layout.hosts for link in host.links]
+    devices = [name for name in (*(bridge.name for bridge in layout.bridges), *ends) if name in present]
+    return [f"device {name}" for name in devices] + [
+        f"network namespace {host.namespace}" for host in layout.hosts if host.namespace in spaces
+    ]
+
+
+def namespaces() -> set[str]:
+    """The named network namespaces of this machine."""
+    return {row["name"] for row in json.loads(run(("ip", "-json", "netns", "list")).out or "[]")}
+
+
+def machine_networks() -> dict[str, str]:
+    """The networks that this machine has an address or a route in, and what they belong to."""
+    addresses = json.loads(run(("ip", "-json", "-4", "addr")).out or "[]")
+    routes = json.loads(run(("ip", "-json", "-4", "route", "show", "table", "all")).out or "[]")
+    return networks_of(addresses, routes)
+
+
+def networks_of(addresses: list[dict[str, object]], routes: list[dict[str, object]]) -> dict[str, str]:
+    """From what `ip -json addr` and `ip -json route` say; the default route leads everywhere and is left out."""
+    found: dict[str, str] = {}
+    for row in routes:
+        if row.get("dst") != "default" and row.get("type", "unicast") == "unicast":
+            found[str(row["dst"])] = f"a route of this machine by {row.get('dev', row.get('gateway', '?'))}"
+    for device in addresses:
+        for entry in device.get("addr_info", []):  # type: ignore[attr-defined]
+            network = IPv4Network(f"{entry['local']}/{entry['prefixlen']}", strict=False)
+            found[str(network)] = f"address {entry['local']} of {device['ifname']}"
+    return found
+
+
+def clashes(layout: Layout, others: dict[str, str]) -> tuple[Finding, ...]:
+    """A finding for each network of the lab that overlaps one that is in use."""
+    return tuple(
+        Finding(
+            "lab-subnet-in-use",
+            f"networks.{bridge.network}.subnet {bridge.subnet} of lab `{layout.name}` overlaps {subnet}: {owner}",
+            "choose another subnet in the cluster file, or take down what uses it",
+        )
+        for bridge in layout.bridges
+        for subnet, owner in others.items()
+        if IPv4Network(subnet).overlaps(IPv4Network(bridge.subnet))
+    )
+
+
+def _links() -> set[str]:
+    return {row["ifname"] for row in json.loads(run(("ip", "-json", "link")).out or "[]")}
+
+
+def _batch(argv: tuple[str, ...], lines: list[str], *, strict: bool = True) -> Done | None:
+    if not lines:
+        return None
+    done = run(argv, stdin=("\n".join(lines) + "\n").encode())
+    if strict and not done.ok:
+        raise WrightError.of(
+            "lab-network",
+            f"`{' '.join(argv)}` failed: {done.last_lines()}",
+            "take what is left of the lab away with `wright lab down`, mend that, then run again",
+        )
+    return done

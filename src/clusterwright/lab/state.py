@@ -1,0 +1,166 @@
+"""What exists of a lab, written down before it is made: `lab.json` in the lab's folder is the journal."""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from clusterwright.edge.files import write_whole
+from clusterwright.errors import WrightError
+from clusterwright.lab.layout import Layout
+from clusterwright.spec.site import Lab
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process that cannot be mistaken for another: its id, and its start in clock ticks since the boot."""
+
+    pid: int
+    started_ticks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault that is in force on a host."""
+
+    kind: str
+    host: str
+    options: dict[str, str] = field(default_factory=dict)
+    since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LabState:
+    """The journal of one lab. `layout` names everything that may exist; `phase` says how far it came."""
+
+    layout: Layout
+    phase: Literal["making", "up", "removing"]
+    boot_id: str
+    file_digest: str
+    image: str = ""
+    binds: tuple[str, ...] = ()
+    processes: dict[str, Process] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+    schema: int = SCHEMA
+
+    @property
+    def name(self) -> str:
+        """The lab's name."""
+        return self.layout.name
+
+    @property
+    def folder(self) -> Path:
+        """Where everything of the lab lies."""
+        return folder(self.name)
+
+    @property
+    def ssh_config(self) -> Path:
+        """The ssh_config(5) that reaches the hosts by name."""
+        return self.folder / "ssh_config"
+
+    def host_folder(self, host: str) -> Path:
+        """Where a host's disk, root and console are."""
+        return self.folder / "hosts" / host
+
+    def with_process(self, host: str, process: Process) -> LabState:
+        """With the host's supervisor noted."""
+        return dataclasses.replace(self, processes={**self.processes, host: process})
+
+    def with_fault(self, fault: Fault) -> LabState:
+        """With one fault more."""
+        return dataclasses.replace(self, faults=(*self.faults, fault))
+
+    def without_fault(self, fault: Fault) -> LabState:
+        """With that fault gone."""
+        return dataclasses.replace(self, faults=tuple(other for other in self.faults if other != fault))
+
+
+_JSON = TypeAdapter(LabState)
+
+
+def folder(name: str) -> Path:
+    """The folder of the lab of that name."""
+    return Path(Lab.folder(name))
+
+
+def labs() -> tuple[str, ...]:
+    """The labs that have a journal, by name."""
+    return tuple(sorted(path.parent.name for path in folder("x").parent.glob("*/lab.json")))
+
+
+def write(state: LabState) -> LabState:
+    """The journal on disk, whole or not at all; returned for the next step."""
+    write_whole(state.folder / "lab.json", _JSON.dump_json(state, indent=2) + b"\n", mode=0o600)
+    return state
+
+
+def read(name: str) -> LabState | None:
+    """The journal of a lab, or None where there is none.
+
+    Raises:
+        WrightError: a journal that another version wrote.
+    """
+    path = folder(name) / "lab.json"
+    try:
+        return _JSON.validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValidationError as why:
+        raise WrightError.of(
+            "lab-journal-unreadable",
+            f"{path} is not a journal that this version can read: {why.errors()[0]['msg']}",
+            "take the lab down with the version of clusterwright that made it",
+        ) from why
+
+
+def require(name: str) -> LabState:
+    """The journal of a lab that must exist.
+
+    Raises:
+        WrightError: there is no such lab, with those that there are.
+    """
+    state = read(name)
+    if state is None:
+        known = ", ".join(labs()) or "none"
+        raise WrightError.of(
+            "lab-unknown",
+            f"there is no lab `{name}`",
+            f"bring it up with `wright lab up`; labs at present: {known}",
+        )
+    return state
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a folder against other `wright` processes; the kernel lets go when this process dies.
+
+    The lock is on the folder itself, so that nothing is left of it. The folder may have been removed and
+    made anew while we waited: then the new one is taken.
+    """
+    while True:
+        path.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if _same(handle, path):
+                yield
+                return
+        finally:
+            os.close(handle)
+
+
+def _same(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False

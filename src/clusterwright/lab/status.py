@@ -1,0 +1,55 @@
+"""How each host of a lab is doing."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from clusterwright.edge.ssh import fan_out
+from clusterwright.lab import boot, cgroups, state
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """One host: `uptime_s` is that of its supervisor, None when it is down; faults as a user would type them."""
+
+    host: str
+    address: str
+    state: Literal["running", "booting", "paused", "down"]
+    uptime_s: int | None
+    faults: tuple[str, ...]
+
+
+def status(name: str) -> tuple[HostStatus, ...]:
+    """Every host of the lab, in the order of the file.
+
+    `running` means that sshd greets; a host whose management link is cut cannot be told from one that boots.
+
+    Raises:
+        WrightError: there is no such lab.
+    """
+    lab = state.require(name)
+    return tuple(
+        fan_out([one.name for one in lab.layout.hosts], lambda one: _of(lab, lab.layout.host(one))).values()
+    )
+
+
+def _of(lab: LabState, one: LabHost) -> HostStatus:
+    faults = tuple(
+        " ".join((fault.kind, *fault.options.values())) for fault in lab.faults if fault.host == one.name
+    )
+    process = lab.processes.get(one.name)
+    if process is None or not boot.is_running(process):
+        return HostStatus(one.name, one.address, "down", None, faults)
+    uptime_s = int(_machine_uptime_s() - process.started_ticks / os.sysconf("SC_CLK_TCK"))
+    if cgroups.is_frozen(lab.name, one.name):
+        return HostStatus(one.name, one.address, "paused", uptime_s, faults)
+    return HostStatus(one.name, one.address, "running" if boot.listens(one) else "booting", uptime_s, faults)
+
+
+def _machine_uptime_s() -> float:
+    return float(Path("/proc/uptime").read_text().split()[0])

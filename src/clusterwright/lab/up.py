@@ -1,0 +1,144 @@
+"""`up`: from a cluster file to hosts that answer ssh, each step noted in the journal before it is made."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from clusterwright.edge.files import write_whole
+from clusterwright.errors import WrightError
+from clusterwright.lab import boot, environment, host, image, keys, network, state
+from clusterwright.lab.able import able
+from clusterwright.lab.down import clean
+from clusterwright.lab.layout import Layout, layout
+from clusterwright.lab.state import LabState
+from clusterwright.spec.cluster import Cluster
+
+Say = Callable[[str], None]
+
+
+def up(cluster: Cluster, *, say: Say = lambda _: None) -> LabState:
+    """The lab of that cluster stands and answers ssh; nothing is changed if it already does.
+
+    What an interrupted `up` left is taken away first. On any error what was made stays for `down` (or the
+    next `up`) to take away: the journal names it.
+
+    Raises:
+        WrightError: hosts cannot be made here, subnets are taken, or another file's lab has that name.
+    """
+    wanted = layout(cluster)
+    if missing := able():
+        raise WrightError(*missing)
+    if standing := _standing(cluster, say):
+        return standing
+    python = environment.find(cluster.lab.environment if cluster.lab else None, say)
+    root_image = image.build(say)
+    with state.locked(state.folder(cluster.name)):
+        if standing := _standing(cluster, say):
+            return standing
+        _clear_remains(cluster.name, say)
+        lab = _claim(cluster, wanted, root_image, python)
+        return _make(lab, python, say)
+
+
+def digest(cluster: Cluster) -> str:
+    """Changes when anything of the file changes that a standing lab cannot follow: hosts, networks, folders."""
+    parts = cluster.model_dump_json(include={"name", "networks", "nodes", "storage", "lab"})
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def boot_id() -> str:
+    """Another after each boot of this machine: then nothing of an old lab runs."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _standing(cluster: Cluster, say: Say) -> LabState | None:
+    lab = state.read(cluster.name)
+    if lab is None or lab.phase != "up" or lab.boot_id != boot_id():
+        return None
+    if lab.file_digest != digest(cluster):
+        raise WrightError.of(
+            "lab-differs",
+            f"lab `{cluster.name}` is up, made from other hosts, networks or folders than the file now has",
+            f"take it down first: wright lab down {cluster.name}; or give the file another `name:`",
+        )
+    say(f"lab `{lab.name}` is already up: {len(lab.layout.hosts)} hosts; nothing to do")
+    return lab
+
+
+def _clear_remains(name: str, say: Say) -> None:
+    if remains := state.read(name):
+        say(f"lab `{name}`: taking away what an earlier run left")
+        if left := clean(remains):
+            raise WrightError.of(
+                "lab-left-behind",
+                f"cannot take away: {', '.join(left)}",
+                "end what uses them, then run again",
+            )
+        state.folder(name).mkdir(parents=True, exist_ok=True)  # we hold its lock
+
+
+def _claim(
+    cluster: Cluster, wanted: Layout, root: Path, python: environment.PythonEnvironment | None
+) -> LabState:
+    """The journal is written, unless a subnet is in use; one lab at a time decides that."""
+    with state.locked(state.folder(cluster.name).parent):
+        taken = network.machine_networks()
+        for other in state.labs():
+            if other != cluster.name and (journal := state.read(other)):
+                taken |= {
+                    bridge.subnet: f"{bridge.network} of lab `{other}`" for bridge in journal.layout.bridges
+                }
+        if found := network.clashes(wanted, taken):
+            with suppress(OSError):
+                state.folder(cluster.name).rmdir()
+            raise WrightError(*found)
+        binds = tuple(f"--bind-ro={path}" for path in (python.binds() if python else ()))
+        shared = tuple(f"--bind={_shared(cluster.name, path)}:{path}" for path in wanted.shared)
+        return state.write(
+            LabState(wanted, "making", boot_id(), digest(cluster), str(root), (*binds, *shared))
+        )
+
+
+def _shared(name: str, path: str) -> Path:
+    """The folder of the lab that stands for the shared folder `path`."""
+    return state.folder(name) / "shared" / path.strip("/").replace("/", "-")
+
+
+def _make(lab: LabState, python: environment.PythonEnvironment | None, say: Say) -> LabState:
+    started = time.monotonic()
+    hosts = lab.layout.hosts
+    _write_access(lab)
+    for path in lab.layout.shared:
+        folder = _shared(lab.name, path)
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o1777)  # as /tmp: users make their own folders, until `apply` says otherwise
+    network.make(lab.layout)
+    say(f"networks: {', '.join(bridge.network for bridge in lab.layout.bridges)} ({_since(started)})")
+    for one in hosts:
+        host.make(lab, one)
+        if python:
+            environment.offer(lab.host_folder(one.name) / "root", python)
+        lab = boot.start(lab, one)
+        say(f"booting {one.name} {one.address} ({_since(started)})")
+    boot.wait_for_ssh(lab, [one.name for one in hosts])
+    lab = state.write(dataclasses.replace(lab, phase="up"))
+    say(f"lab `{lab.name}` is up: {len(hosts)} hosts answer ssh ({_since(started)})")
+    return lab
+
+
+def _since(started: float) -> str:
+    return f"{time.monotonic() - started:.1f} s"
+
+
+def _write_access(lab: LabState) -> None:
+    folder = lab.folder
+    folder.chmod(0o711)
+    keys.make_key(folder / "keys" / "user", f"wright lab {lab.name}")
+    public = {one.name: keys.make_key(folder / "keys" / one.name, one.name) for one in lab.layout.hosts}
+    write_whole(folder / "known_hosts", keys.known_hosts(lab.layout, public))
+    write_whole(folder / "ssh_config", keys.ssh_config(lab.layout, folder))
