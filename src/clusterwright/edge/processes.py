@@ -59,3 +59,15 @@ def run(
         raise
     seconds = time.monotonic() - started
     return Done(tuple(argv), code, out.decode(errors="replace"), err.decode(errors="replace"), seconds)
+
+
+def stream(argv: Sequence[str], *, stdin: bytes = b"") -> int:
+    """Run until it ends, with our own stdout and stderr; its exit code. An interrupt ends the command first."""
+    process = subprocess.Popen(list(argv), stdin=subprocess.PIPE)
+    try:
+        process.communicate(stdin)
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    return process.returncode

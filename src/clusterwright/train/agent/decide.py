@@ -134,9 +134,17 @@ def decide(policy: Policy, state: State, event: Event) -> Decision:
 def _present(state: State, event: Event) -> State:
     """The hosts that are there and those that are not, after the event."""
     if event.kind == "joined":
-        return replace(state, ready=(*_without(state.ready, event.host), event.host), lost=_without(state.lost, event.host))
+        return replace(
+            state,
+            ready=(*_without(state.ready, event.host), event.host),
+            lost=_without(state.lost, event.host),
+        )
     if event.kind == "lost":
-        return replace(state, ready=_without(state.ready, event.host), lost=(*_without(state.lost, event.host), event.host))
+        return replace(
+            state,
+            ready=_without(state.ready, event.host),
+            lost=(*_without(state.lost, event.host), event.host),
+        )
     return state
 
 
@@ -177,7 +185,11 @@ def _note_exit(state: State, event: Event) -> State:
 
 
 def _stop(state: State, event: Event, why: str) -> Decision:
-    busy = tuple(host for host in state.members if host in state.ready and not (event.kind == "joined" and host == event.host))
+    busy = tuple(
+        host
+        for host in state.members
+        if host in state.ready and not (event.kind == "joined" and host == event.host)
+    )
     stopping = replace(state, phase=STOPPING, since=event.now, busy=busy, why=why)
     return stopping, (Kill(state.generation, busy, why),) if busy else ()
 
@@ -188,7 +200,9 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
     if event.kind == "lost" and event.host in state.members and state.why == RANKS_FAILED:
         state = replace(state, why=HOST_LOST)  # the host took the ranks with it, and was only noticed now
     if busy and event.now >= state.since + CLEAR_S:
-        lost = replace(state, busy=(), ready=_without(state.ready, *busy), lost=(*_without(state.lost, *busy), *busy))
+        lost = replace(
+            state, busy=(), ready=_without(state.ready, *busy), lost=(*_without(state.lost, *busy), *busy)
+        )
         drops: tuple[Action, ...] = tuple(Drop(host) for host in busy)
         after, actions = _next(policy, lost, event)
         return after, drops + actions
@@ -216,7 +230,9 @@ def _after_loss(policy: Policy, state: State, event: Event) -> Decision:
     fewest = policy.min_nodes if policy.on_host_loss == "shrink" else policy.nodes
     if len(state.ready) >= fewest:
         return _start(policy, state, event)
-    return _hand_over(policy, state, f"lost {away}, and {len(state.ready)} hosts left are fewer than {fewest}")
+    return _hand_over(
+        policy, state, f"lost {away}, and {len(state.ready)} hosts left are fewer than {fewest}"
+    )
 
 
 def _after_failure(policy: Policy, state: State, event: Event) -> Decision:
@@ -224,7 +240,11 @@ def _after_failure(policy: Policy, state: State, event: Event) -> Decision:
     if policy.restarts == 0:
         return _end(state, FAILED, "a rank failed, and `recovery.restarts` is 0")
     if event.step <= state.step:
-        return _end(state, NO_PROGRESS, f"ranks failed {policy.restarts + 1} times without a checkpoint beyond step {state.step}")
+        return _end(
+            state,
+            NO_PROGRESS,
+            f"ranks failed {policy.restarts + 1} times without a checkpoint beyond step {state.step}",
+        )
     if len(state.ready) < policy.min_nodes:
         return _after_loss(policy, state, event)
     return _start(policy, state, event)
@@ -241,7 +261,10 @@ def _after_stop(policy: Policy, state: State, event: Event) -> Decision:
 def _start(policy: Policy, state: State, event: Event) -> Decision:
     """The next generation: those who trained stay, in the order of the allocation; then whoever is ready."""
     order = {host: place for place, host in enumerate(policy.hosts)}
-    ready = sorted(state.ready, key=lambda host: (bool(state.members) and host not in state.members, order.get(host, len(order))))
+    ready = sorted(
+        state.ready,
+        key=lambda host: (bool(state.members) and host not in state.members, order.get(host, len(order))),
+    )
     chosen = tuple(ready[: policy.nodes])
     begun = State(
         phase=RUNNING, since=event.now, generation=state.generation + 1, ready=state.ready, lost=state.lost,

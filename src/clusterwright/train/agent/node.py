@@ -31,7 +31,9 @@ class Agent:
 
     def __init__(self, run: str, address: str, port: int) -> None:
         self.folder = Folder(run)
-        self.host = os.environ.get("CLUSTERWRIGHT_HOST") or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+        self.host = (
+            os.environ.get("CLUSTERWRIGHT_HOST") or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+        )
         self.orders: dict[str, Any] = {}
         self._supervisor = (address, port)
         self._events = Events(self.folder, f"agent-{self.host}", self.host)
@@ -114,7 +116,12 @@ class Agent:
 
     def _obey(self, line: wire.Line, message: wire.Message) -> None:
         if "prepare" in message:
-            line.send({"port": network.bindable_port(self._own[1], message["seed"]), "generation": message["prepare"]})
+            line.send(
+                {
+                    "port": network.bindable_port(self._own[1], message["seed"]),
+                    "generation": message["prepare"],
+                }
+            )
         elif "start" in message:
             self._start_ranks(message)
         elif "kill" in message:

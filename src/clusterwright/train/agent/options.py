@@ -46,16 +46,26 @@ def read(argv: Sequence[str]) -> Options:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="supervisor", description="Keeps one training alive on the hosts of one job.")
+    parser = argparse.ArgumentParser(
+        prog="supervisor", description="Keeps one training alive on the hosts of one job."
+    )
     parser.add_argument("--run", required=True, help="folder of the run, on shared storage")
     parser.add_argument("--nodes", type=int, required=True, help="hosts that train")
     parser.add_argument("--ranks", type=int, required=True, help="ranks on each host")
     parser.add_argument("--spares", type=int, default=0, help="hosts held ready beyond those")
-    parser.add_argument("--min-nodes", type=int, required=True, help="fewest hosts to go on with, for `shrink`")
-    parser.add_argument("--on-host-loss", choices=("spare", "shrink", "successor", "fail"), default="successor")
+    parser.add_argument(
+        "--min-nodes", type=int, required=True, help="fewest hosts to go on with, for `shrink`"
+    )
+    parser.add_argument(
+        "--on-host-loss", choices=("spare", "shrink", "successor", "fail"), default="successor"
+    )
     parser.add_argument("--restarts", type=int, default=3, help="restarts in place after a rank died")
-    parser.add_argument("--successors", type=int, default=5, help="jobs that may take over, one after the other")
-    parser.add_argument("--silence", type=float, default=5, help="seconds of silence after which a host counts as lost")
+    parser.add_argument(
+        "--successors", type=int, default=5, help="jobs that may take over, one after the other"
+    )
+    parser.add_argument(
+        "--silence", type=float, default=5, help="seconds of silence after which a host counts as lost"
+    )
     parser.add_argument("--time", type=int, default=0, help="time limit of the job in seconds; 0 for none")
     parser.add_argument("--grace", type=int, default=30, help="seconds that ranks get to save and leave")
     parser.add_argument("--checkpoints", required=True, help="folder of the checkpoints")

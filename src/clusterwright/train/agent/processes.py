@@ -91,7 +91,9 @@ def signal_process(pid: int, number: int) -> None:
 def _parent(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[1])  # proc(5): field 4, after the name in brackets
+            return int(
+                file.read().rpartition(b")")[2].split()[1]
+            )  # proc(5): field 4, after the name in brackets
     except (OSError, IndexError):
         return 0
 

@@ -11,7 +11,9 @@ from clusterwright.train.agent import processes
 from clusterwright.train.agent.folder import Folder
 from clusterwright.train.agent.options import Options
 
-CONTROL_LIMIT_S = 30  # an answer of slurmctld; its own MessageTimeout is 10 s by default, and clients try again
+CONTROL_LIMIT_S = (
+    30  # an answer of slurmctld; its own MessageTimeout is 10 s by default, and clients try again
+)
 AGENT = "clusterwright.train.agent.node"
 HANDED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "SLURM_CONF")
 

@@ -24,10 +24,14 @@ def main() -> int:
     folder = Folder(options.run)
     current: List[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
-        signal.signal(number, lambda received, _: [processes.signal_process(pid, received) for pid in current])
+        signal.signal(
+            number, lambda received, _: [processes.signal_process(pid, received) for pid in current]
+        )
     code = EXIT_HANDED_OVER
     for _ in range(options.successors + 1):
-        child = processes.start([sys.executable, "-m", SUPERVISOR, *sys.argv[1:]], os.environ, folder.at("job.out"))
+        child = processes.start(
+            [sys.executable, "-m", SUPERVISOR, *sys.argv[1:]], os.environ, folder.at("job.out")
+        )
         current[:] = [child.pid]
         code = child.wait()
         if code >= 0 and code != EXIT_HANDED_OVER:

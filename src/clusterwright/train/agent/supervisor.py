@@ -23,11 +23,15 @@ from clusterwright.train.agent.options import Options, read
 TICK_S = 0.2
 BEAT_S = 1.0
 REJOIN_S = 15.0  # how often an agent is started anew on a host that was lost: a reboot of a lab host takes 2 s, of a server minutes
-SAVED_BY_S = 10  # ranks are to have saved this long before the time limit: srun and Slurm need the rest to end the job
+SAVED_BY_S = (
+    10  # ranks are to have saved this long before the time limit: srun and Slurm need the rest to end the job
+)
 FAREWELL_S = 2.0  # agents get this long to leave by themselves
 
 EXIT = {d.FINISHED: 0, d.FAILED: 1, d.NO_PROGRESS: 4, d.CANCELLED: 143}
-EXIT_HANDED_OVER = 75  # sysexits.h EX_TEMPFAIL; only the stand-in for Slurm sees it, under Slurm a hand-over is a success
+EXIT_HANDED_OVER = (
+    75  # sysexits.h EX_TEMPFAIL; only the stand-in for Slurm sees it, under Slurm a hand-over is a success
+)
 
 
 class Peer:
@@ -66,7 +70,9 @@ class Supervisor:
 
     def run(self) -> int:
         """Until the run is over, or another job has it; the exit code."""
-        self.say(f"job {self.room.job_id}, number {self.number} of run {os.path.basename(self.folder.path)}, on {','.join(self.hosts)}")
+        self.say(
+            f"job {self.room.job_id}, number {self.number} of run {os.path.basename(self.folder.path)}, on {','.join(self.hosts)}"
+        )
         self.events.write("job_start", self.state.generation, job_id=self.room.job_id, hosts=list(self.hosts))
         self.beat(time.time())
         self.room.start_agents(self.hosts, *self.listener.getsockname())
@@ -199,7 +205,11 @@ class Supervisor:
             return self.signalled or self.state.asked
         if self.folder.has("cancelled") or self.folder.has("stop"):
             return d.CANCELLED
-        over = self.options.local and self.options.time and now >= self.started + self.options.time - self.options.grace
+        over = (
+            self.options.local
+            and self.options.time
+            and now >= self.started + self.options.time - self.options.grace
+        )
         return "time-limit" if over else ""
 
     def on_signal(self, number: int) -> None:
@@ -247,14 +257,20 @@ class Supervisor:
         """The first host finds a port it can listen on; `start_ranks` follows on its answer."""
         self.folder.remove("stop")
         os.makedirs(self.folder.at("logs", str(action.generation)), exist_ok=True)
-        seed = int(self.room.job_id) * 31 + action.generation  # 31: jobs that begin together do not try the same ports
+        seed = (
+            int(self.room.job_id) * 31 + action.generation
+        )  # 31: jobs that begin together do not try the same ports
         self.tell(self.peers[action.hosts[0]], {"prepare": action.generation, "seed": seed})
 
     def start_ranks(self, first: Peer, port: int) -> None:
         """Every member is told the same."""
         hosts = list(self.state.members)
-        self.say(f"generation {self.state.generation} on {','.join(hosts)}, rendezvous at {first.address}:{port}")
-        self.events.write("generation_start", self.state.generation, hosts=hosts, address=first.address, port=port)
+        self.say(
+            f"generation {self.state.generation} on {','.join(hosts)}, rendezvous at {first.address}:{port}"
+        )
+        self.events.write(
+            "generation_start", self.state.generation, hosts=hosts, address=first.address, port=port
+        )
         end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + self.options.time)
         environment = {
             "CLUSTERWRIGHT_CHECKPOINTS": self.options.checkpoints,
@@ -277,7 +293,9 @@ class Supervisor:
             self.end(d.FAILED, f"{action.why}; Slurm refused a successor: {said}")
             return
         self.say(f"successor {job_id}: {action.why}")
-        self.events.write("successor", self.state.generation, job_id=job_id, exclude=list(action.lost), why=action.why)
+        self.events.write(
+            "successor", self.state.generation, job_id=job_id, exclude=list(action.lost), why=action.why
+        )
         self.events.write("job_end", self.state.generation, outcome="handed-over", why=action.why)
         self.code = EXIT_HANDED_OVER if self.options.local else 0
 
@@ -285,7 +303,9 @@ class Supervisor:
         """The run is over: nobody follows."""
         self.room.cancel_standby()
         self.say(f"{outcome}: {why}")
-        self.folder.write("ended.json", {"outcome": outcome, "code": EXIT[outcome], "why": why, "time": time.time()})
+        self.folder.write(
+            "ended.json", {"outcome": outcome, "code": EXIT[outcome], "why": why, "time": time.time()}
+        )
         self.events.write("job_end", self.state.generation, outcome=outcome, why=why)
         self.code = EXIT[outcome]
 
@@ -346,7 +366,9 @@ def main() -> int:
     if folder.has("ended.json") or folder.has("finished.json"):
         sys.stdout.write("the run is over already; nothing to do\n")
         return 0
-    supervisor = Supervisor(options, folder, room.Local(options, folder) if options.local else room.Slurm(options, folder))
+    supervisor = Supervisor(
+        options, folder, room.Local(options, folder) if options.local else room.Slurm(options, folder)
+    )
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: supervisor.on_signal(received))
     return supervisor.run()

@@ -1,1 +1,29 @@
-"""A job file becomes a script that stands alone, and is submitted. Pure but for submit."""
+"""A job as a script, as a run under Slurm, or as a run on this machine; and what the run says about itself."""
+
+from __future__ import annotations
+
+from clusterwright.train.launch.events import Here, There, ended, events, wait
+from clusterwright.train.launch.listing import Row, listed
+from clusterwright.train.launch.local import local, local_script
+from clusterwright.train.launch.run import Ended, Run, run_name
+from clusterwright.train.launch.script import script
+from clusterwright.train.launch.submit import resume, runs_folder, submit
+
+__all__ = [
+    "Ended",
+    "Here",
+    "Row",
+    "Run",
+    "There",
+    "ended",
+    "events",
+    "listed",
+    "local",
+    "local_script",
+    "resume",
+    "run_name",
+    "runs_folder",
+    "script",
+    "submit",
+    "wait",
+]

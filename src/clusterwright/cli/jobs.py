@@ -1,0 +1,42 @@
+"""`wright jobs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negative="")] = False) -> int:
+    """Show what is queued and running, how far each run has come, and how the last ones ended.
+
+    Parameters
+    ----------
+    cluster
+        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+    json
+        One JSON document.
+    """
+    from clusterwright.cli._show import say, show_json, show_table  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._there import find_cluster, way_to  # noqa: PLC0415
+    from clusterwright.train.launch import listed  # noqa: PLC0415
+
+    where = find_cluster(cluster)
+    rows = listed(where, way_to(where))
+    if json:
+        show_json(rows)
+        return 0
+    if not rows:
+        say("nothing is queued and no run has been made; next: wright train job.yaml")
+        return 0
+    show_table(
+        ("job", "run", "user", "state", "elapsed", "step", "saved", "hosts", "why"),
+        [(row.job_id, row.run, row.user, row.state, row.elapsed, _shown(row.step), _shown(row.checkpoint), row.hosts, row.why)
+         for row in rows],
+    )  # fmt: skip
+    return 0
+
+
+def _shown(number: int | None) -> str:
+    return "-" if number is None else str(number)

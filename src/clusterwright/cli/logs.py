@@ -1,0 +1,38 @@
+"""`wright logs JOB`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def logs(
+    job: str = "last",
+    /,
+    *,
+    follow: Annotated[bool, Parameter(name=("--follow", "-f"), negative="")] = False,
+    cluster: Path | None = None,
+) -> int:
+    """Show what all ranks of a run say, each line with its host and rank; [job] is the supervisor.
+
+    Exit code when the run has ended: 0 finished, 1 failed, 4 failing at the same step again and again, 143 cancelled.
+
+    Parameters
+    ----------
+    job
+        A run's name, a job id, `last`, the path of a slurm-123.out, or a run's folder on this machine.
+    follow
+        Go on until the run has ended, through restarts and successors.
+    cluster
+        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+    """
+    from clusterwright.cli._there import find_cluster, follow as show  # noqa: PLC0415 (start-up time)
+    from clusterwright.train.launch import runs_folder  # noqa: PLC0415
+
+    here = Path(job)
+    if (here / "job.json").exists():
+        return show(None, str(here.absolute().parent), here.absolute().name, live=follow)
+    where = find_cluster(cluster)
+    return show(where, runs_folder(where), job, live=follow)

@@ -1,0 +1,104 @@
+"""`wright train FILE`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from clusterwright.spec.job import Job
+
+Flag = Annotated[bool, Parameter(negative="")]
+
+
+def train(
+    file: Path | None = None,
+    /,
+    *,
+    cluster: Path | None = None,
+    dry_run: Flag = False,
+    local: Flag = False,
+    folder: Path = Path("runs"),
+    follow: Annotated[bool, Parameter(name=("--follow", "-f"), negative="")] = False,
+    as_user: Annotated[str | None, Parameter(name="--as")] = None,
+    resume: str | None = None,
+) -> int:
+    """Submit a training, and keep it alive until it is finished.
+
+    Exit code with --follow or --local: 0 finished, 1 failed, 4 failing at the same step again and again, 143 cancelled.
+
+    Parameters
+    ----------
+    file
+        The job file.
+    cluster
+        The cluster file; else $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml, or the one beside the job file.
+    dry_run
+        Print the sbatch script, and do nothing.
+    local
+        Run on this machine alone: without root, Slurm or a cluster file.
+    folder
+        With --local: where runs are kept.
+    follow
+        Show the logs until the run has ended.
+    as_user
+        Who runs it, when root submits it.
+    resume
+        A run that ended: goes on from its newest checkpoint.
+    """
+    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
+    from clusterwright.spec.load import load_job  # noqa: PLC0415
+
+    if file is None and resume is None:
+        raise WrightError.of(
+            "no-job-file",
+            "no job file is named",
+            "wright train job.yaml, or --resume RUN",
+            exit_code=EXIT_USAGE,
+        )
+    job = load_job(file) if file else None
+    if local and job:
+        return _local(job, folder.absolute(), dry_run=dry_run)
+    from clusterwright.cli._there import find_cluster, follow as show, way_to  # noqa: PLC0415
+    from clusterwright.train.launch import resume as go_on, run_name, runs_folder, script, submit  # noqa: PLC0415
+
+    where = find_cluster(cluster, file)
+    if dry_run and job:
+        sys.stdout.write(script(job, where, f"{runs_folder(where)}/{run_name(job.name, time.time())}"))
+        return 0
+    remote = way_to(where)
+    run = (
+        submit(job, where, remote, user=as_user)
+        if job and not resume
+        else go_on(resume or "", where, remote, user=as_user)
+    )
+    _tell(run.name, run.job_id)
+    return show(where, runs_folder(where), run.name, live=True) if follow else 0
+
+
+def _local(job: Job, folder: Path, *, dry_run: bool) -> int:
+    """Always followed: an interrupt asks the ranks to save, and ends the run."""
+    from clusterwright.cli._there import follow  # noqa: PLC0415 (start-up time)
+    from clusterwright.train.launch import local, local_script, run_name  # noqa: PLC0415
+
+    if dry_run:
+        sys.stdout.write(local_script(job, str(folder / run_name(job.name, time.time()))))
+        return 0
+    run = local(job, folder)
+    _tell(run.name, run.job_id)
+    try:
+        return follow(None, str(folder), run.name, live=True)
+    except KeyboardInterrupt:
+        (Path(run.folder) / "cancelled").touch()
+        return follow(None, str(folder), run.name, live=True)
+
+
+def _tell(name: str, job_id: str) -> None:
+    from clusterwright.cli._show import say  # noqa: PLC0415 (start-up time)
+
+    say(f"run {name}, job {job_id}")
+    say(f"next: wright logs -f {name}   wright jobs   wright cancel {name}")
