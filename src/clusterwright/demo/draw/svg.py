@@ -1,0 +1,82 @@
+"""SVG as text: elements, scales and round ticks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from html import escape
+
+Scale = Callable[[float], float]
+NARROW = 500.0  # a drawing below this width is for a phone: fewer ticks, shorter words
+
+
+def tag(name: str, *children: str, **attributes: object) -> str:
+    """One element; `class_` is class, `_` in a name is a dash, and an attribute that is None is left out."""
+    shown = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_plain(value), quote=True)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{shown}>{''.join(children)}</{name}>" if children else f"<{name}{shown}/>"
+
+
+def words(content: str, x: float, y: float, class_: str = "", **attributes: object) -> str:
+    """Text at a point; what it says is escaped."""
+    return tag("text", escape(content), x=x, y=y, class_=class_ or None, **attributes)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
+    """A straight line."""
+    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
+
+
+def path(points: Iterable[tuple[float, float]], class_: str) -> str:
+    """A line through the points; nothing where there are none."""
+    steps = [f"{_plain(x)} {_plain(y)}" for x, y in points]
+    return tag("path", d="M" + "L".join(steps), class_=class_) if steps else ""
+
+
+def picture(size: tuple[float, float], title: str, description: str, *children: str) -> str:
+    """A whole picture that a screen reader can tell; it fills the width it is given."""
+    width, height = size
+    return tag(
+        "svg",
+        tag("title", escape(title)),
+        tag("desc", escape(description)),
+        *children,
+        viewBox=f"0 0 {_plain(width)} {_plain(height)}",
+        role="img",
+        xmlns="http://www.w3.org/2000/svg",
+        aria_label=f"{title}. {description}",
+    )
+
+
+def scale(low: float, high: float, start: float, end: float) -> Scale:
+    """Values from low to high, laid out from start to end."""
+    span = (high - low) or 1.0
+    return lambda value: start + (value - low) / span * (end - start)
+
+
+def ticks(low: float, high: float, about: int) -> list[float]:
+    """Round values between low and high, some `about` of them."""
+    if high <= low:
+        return [low]
+    rough = (high - low) / max(1, about)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def is_narrow(width: float) -> bool:
+    """True for a drawing that is to be read on a phone."""
+    return width < NARROW
+
+
+def short(value: float) -> str:
+    """A number for an axis: no more digits than it needs."""
+    return f"{value:.6g}"
+
+
+def _plain(value: object) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
