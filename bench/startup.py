@@ -1,0 +1,53 @@
+"""CPU seconds of `wright --help` and `wright validate`, as medians; goal 0.25 or less.
+
+    python bench/startup.py [RUNS]
+
+The ratio to an empty interpreter (`python -c pass`) is printed too: it moves less with the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+WRIGHT = Path(sys.executable).with_name("wright")
+GOAL_CPU_S = 0.25
+COMMANDS = {
+    "python -c pass": [sys.executable, "-c", "pass"],
+    "wright --help": [WRIGHT, "--help"],
+    "wright validate": [WRIGHT, "validate", ROOT / "examples/lab/cluster.yaml"],
+}
+
+
+def cpu_seconds(argv: list[str | Path]) -> float:
+    """User and system seconds of one run, by the operating system's own accounting."""
+    before = os.times()
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def main() -> None:
+    """One warm-up, then the runs in turn."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 9
+    seen: dict[str, list[float]] = {name: [] for name in COMMANDS}
+    for turn in range(runs + 1):
+        for name, argv in COMMANDS.items():
+            seconds = cpu_seconds(argv)
+            if turn:
+                seen[name].append(seconds)
+    empty = statistics.median(seen["python -c pass"])
+    print(f"{'command':<18}{'median':>8}{'min':>8}{'max':>8}{'ratio':>8}")
+    for name, values in seen.items():
+        median = statistics.median(values)
+        print(f"{name:<18}{median:8.3f}{min(values):8.3f}{max(values):8.3f}{median / empty:8.1f}")
+    slowest = max(statistics.median(seen[name]) for name in list(COMMANDS)[1:])
+    print(f"goal: {GOAL_CPU_S} CPU s or less; slowest median {slowest:.3f}: {'met' if slowest <= GOAL_CPU_S else 'MISSED'}")
+
+
+if __name__ == "__main__":
+    main()
