@@ -113,37 +113,36 @@ def apply(host: Host, changes: List[Json]) -> None:
     """Make the changes, each one journalled before it is made; stops at the first that fails."""
     if not changes:
         return
-    by_id = {resource["id"]: resource for resource in host.resources}
-    missing = [change["id"].split(":", 1)[1] for change in changes if change["id"].startswith("package:")]
+    ours = [change for change in changes if change["id"].partition(":")[0] not in ("systemd", "unit")]
     with open(host.at(STATE + "/journal.jsonl"), "a") as journal:
         note(journal, {"begin": host.bundle["when"], "from": host.bundle["source"]})
-        for change in changes:
+        for change in ours:
             note(journal, {"doing": change["id"]})
             try:
-                if not change["id"].startswith("package:"):
-                    make(host, change, by_id.get(change["id"], {}))
-                elif missing:
-                    system.install_packages(missing)
-                    missing = []
+                make(host, change)
             except (ChangeError, OSError) as why:
                 raise ChangeError(f"{change['id']}: {why}") from why
             change["done"] = True
+    rest = [change for change in changes if not change.get("done")]
+    named = [(change["id"].partition(":")[2], change["what"]) for change in rest if change["id"] != "systemd"]
+    units.do_units(named, reload=len(named) < len(rest))
+    for change in rest:
+        change["done"] = True
 
 
-def make(host: Host, change: Json, resource: Json) -> None:
-    """One change."""
+def make(host: Host, change: Json) -> None:
+    """One change; the first missing package brings all of them, in one call."""
     kind, _, name = change["id"].partition(":")
-    if kind == "systemd":
-        units.daemon_reload()
-    elif kind == "unit":
-        units.do_unit(resource, change["what"])
+    if kind == "package":
+        names = [package["name"] for package in of_kinds(host, ("package",))]
+        system.install_packages(system.missing_packages(names))
     elif kind == "gone-unit":
         units.stop_unit(name)
     elif kind == "gone":
         files.keep_for_undo(host, name)
         os.unlink(host.at(name))
     else:
-        DO[kind](host, resource)
+        DO[kind](host, next(resource for resource in host.resources if resource["id"] == change["id"]))
 
 
 def note(journal: "IO[str]", entry: Json) -> None:

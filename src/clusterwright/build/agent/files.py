@@ -103,7 +103,7 @@ def do_file(host: Host, resource: Json) -> None:
             set_rights(scratch, resource)
             os.fsync(file.fileno())
         if resource["validate"] and shutil.which(resource["validate"][0]):
-            must([scratch if word == "{}" else word for word in resource["validate"]])
+            must([word.replace("{}", scratch) for word in resource["validate"]])
         keep_for_undo(host, resource["path"])
         os.replace(scratch, path)
         sync_folder(folder)

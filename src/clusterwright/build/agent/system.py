@@ -101,6 +101,8 @@ def missing_packages(names: List[str]) -> List[str]:
 
 def install_packages(names: List[str]) -> None:
     """All in one call of apt; with fresh lists only when the ones at hand do not do."""
+    if not names:
+        return
     ours = ["-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=120"]
     options = ["-y", "--no-install-recommends", *ours]
     if run(["apt-get", "install", *options, *names], INSTALL_S).returncode != 0:

@@ -3,11 +3,13 @@
 Standard library only, Python 3.6 or later.
 """
 
-from typing import Any, Dict, List, Optional, Set
+import time
+from typing import Any, Dict, List, Optional, Set, Tuple
 
-from clusterwright.build.agent.host import Json, must
+from clusterwright.build.agent.host import ChangeError, Json, must, run
 
 SHOWN = ("LoadState", "ActiveState", "UnitFileState", "NeedDaemonReload")
+SETTLE_S = 0.7  # slurmd with a key that it does not know was gone after 0.05 to 0.3 s (2 busy cores)
 CAN_BE_ENABLED = ("disabled", "")  # the rest is enabled, static, generated, an alias, or masked on purpose
 
 
@@ -36,14 +38,33 @@ def look_unit(unit: Json, state: Dict[str, Any], changed: Set[str]) -> Optional[
     return {"what": ", ".join(what), "diff": "", "cost": cost}
 
 
-def do_unit(unit: Json, what: str) -> None:
-    """What was planned. A start is a restart: its package may have started it since, with other files."""
-    if "enable" in what:
-        must(["systemctl", "enable", "--quiet", "--", unit["name"]])
-    if "reload" in what:
-        must(["systemctl", "reload-or-restart", "--", unit["name"]])
-    elif "start" in what:
-        must(["systemctl", "restart", "--", unit["name"]])
+def do_units(changes: List[Tuple[str, str]], *, reload: bool) -> None:
+    """Name and what was planned. One call each for all of them: systemd reads everything again each time.
+
+    A start is a restart: the unit's package may have started it since, with other files.
+    """
+    enabled = [name for name, what in changes if "enable" in what]
+    started = [name for name, what in changes if "start" in what]
+    reloaded = [name for name, what in changes if "reload" in what]
+    if enabled:
+        must(["systemctl", "enable", "--quiet", "--no-reload", "--", *enabled])
+    if enabled or reload:
+        must(["systemctl", "daemon-reload"])
+    if started:
+        must(["systemctl", "restart", "--", *started])
+    if reloaded:
+        must(["systemctl", "reload-or-restart", "--", *reloaded])
+    expect_running(started + reloaded)
+
+
+def expect_running(names: List[str]) -> None:
+    """A daemon that dies of what it read does so at once, when systemd has already called it started."""
+    if names:
+        time.sleep(SETTLE_S)
+    for name, state in show(names).items():
+        if state.get("ActiveState") != "active":
+            log = run(["journalctl", "--no-pager", "--lines", "8", "--output", "cat", "--unit", name]).stdout
+            raise ChangeError(f"{name} is {state.get('ActiveState')} after its start; its last words:\n{log}")
 
 
 def is_loaded(name: str) -> bool:
@@ -54,8 +75,3 @@ def is_loaded(name: str) -> bool:
 def stop_unit(name: str) -> None:
     """Stopped and not started again."""
     must(["systemctl", "disable", "--now", "--quiet", "--", name])
-
-
-def daemon_reload() -> None:
-    """Unit files are read again."""
-    must(["systemctl", "daemon-reload"])

@@ -36,7 +36,7 @@ table inet clusterwright {{
     ct state established,related accept
     ct state invalid drop
     iif lo accept
-    meta l4proto {{ icmp, ipv6-icmp }} accept
+    meta l4proto {{ 1, 58 }} accept comment "ICMP and ICMPv6 by number: a small system has no /etc/protocols"
     udp sport 67 udp dport 68 accept comment "an address by DHCP"
 {rules}  }}
 }}

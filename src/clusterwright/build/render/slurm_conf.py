@@ -185,7 +185,7 @@ def _partition(cluster: Cluster, name: str, partition: Partition) -> str:
         ("Nodes", fold([host for group in groups for host in group.names()])),
         ("Default", "YES" if partition.default else "NO"),
         ("MaxTime", format_slurm_time(partition.max_time)),
-        _memory_share(groups),
+        *_memory_shares(groups),
         ("State", "UP"),
     ]
     if partition.teams:
@@ -193,12 +193,9 @@ def _partition(cluster: Cluster, name: str, partition: Partition) -> str:
     return " ".join(f"{key}={value}" for key, value in rows) + "\n"
 
 
-def _memory_share(groups: list[NodeGroup]) -> Row:
-    """The smallest host's share: per GPU where all hosts have GPUs, else per CPU."""
-    free = {
-        index: usable_memory_mib(group) - group.memory_reserved // MiB for index, group in enumerate(groups)
-    }
-    if all(group.gpus for group in groups):
-        per_gpu = min(free[index] // group.gpus.count for index, group in enumerate(groups) if group.gpus)
-        return ("JobDefaults", f"DefMemPerGPU={per_gpu}")
-    return ("DefMemPerCPU", str(min(free[index] // group.cpus.threads for index, group in enumerate(groups))))
+def _memory_shares(groups: list[NodeGroup]) -> tuple[Row, ...]:
+    """The smallest host's share per GPU, and per CPU for jobs without GPUs. Slurm counts in MiB."""
+    free = [usable_memory_mib(group) - group.memory_reserved // MiB for group in groups]
+    per_cpu = min(mib // group.cpus.threads for mib, group in zip(free, groups, strict=True))
+    per_gpu = [mib // group.gpus.count for mib, group in zip(free, groups, strict=True) if group.gpus]
+    return (("DefMemPerCPU", str(per_cpu)), *((("DefMemPerGPU", str(min(per_gpu))),) if per_gpu else ()))

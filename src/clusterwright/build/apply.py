@@ -1,0 +1,159 @@
+"""Make the hosts what the file says: one round trip per host to look, one more to each that needs something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from clusterwright.build.agent.agent import ANSWER
+from clusterwright.build.bundle import Order, bundle, command
+from clusterwright.build.report import Change, HostReport, Report
+from clusterwright.build.resources import Given, Resource
+from clusterwright.build.roles import wanted
+from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.processes import TIMED_OUT, Done
+from clusterwright.edge.secrets import munge_key, state_folder
+from clusterwright.edge.sources import agent_sources, payload
+from clusterwright.edge.ssh import SSH_FAILED, Remote, Ssh, fan_out
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.field import Cost
+from clusterwright.spec.storage import Nfs
+
+LOOK_S, ACT_S = 60, 1800  # looking takes a second; packages of a bare host over a slow mirror, half an hour
+
+Agree = Callable[[Report], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What one apply is about."""
+
+    cluster: Cluster
+    given: Given
+    remote: Remote
+    agent: list[tuple[str, str]]
+    when: str
+
+    def resources(self, host: str) -> tuple[Resource, ...]:
+        return wanted(self.cluster, self.cluster.host(host), self.given)
+
+    def ask(self, host: str, mode: Literal["check", "apply"], expect: str = "") -> HostReport:
+        """One round trip."""
+        data = bundle(Order(mode, self.given.source, self.when, expect), self.resources(host), self.agent)
+        sudo = self.cluster.lab is None and self.cluster.ssh.user != "root"
+        done = self.remote.run(
+            host, command(sudo=sudo), stdin=data, timeout_s=LOOK_S if mode == "check" else ACT_S
+        )
+        return read_answer(host, done)
+
+
+def remote_of(cluster: Cluster) -> Ssh:
+    """How the file's hosts are reached: in a lab by its own ssh_config alone."""
+    config = Path(cluster.ssh_config) if cluster.ssh_config else None
+    if cluster.lab is not None:
+        return Ssh(config=config)
+    return Ssh(user=cluster.ssh.user, port=cluster.ssh.port, config=config)
+
+
+def given_for(cluster: Cluster, source: str) -> Given:
+    """What roles need beyond the file: the munge key (made the first time) and what jobs import."""
+    return Given(Path(source).name, {"munge.key": munge_key(state_folder(cluster.name))}, payload())
+
+
+def apply(
+    cluster: Cluster,
+    source: str,
+    remote: Remote,
+    *,
+    dry_run: bool = False,
+    agree: Agree = lambda _report: True,
+    clock: Clock | None = None,
+) -> Report:
+    """Look at every host, and make the changes that `agree` is content with; hosts that fail do not hold up others."""
+    clock = clock or SystemClock()
+    started = clock.monotonic()
+    work = _Work(cluster, given_for(cluster, source), remote, agent_sources(), f"{int(clock.now()):d}")
+    names = [host.name for host in cluster.hosts()]
+    seen = fan_out(names, lambda host: _way_back(cluster, work.ask(host, "check")))
+    report = Report(tuple(seen.values()), dry=True, seconds=clock.monotonic() - started)
+    if dry_run or not _to_do(report) or not agree(report):
+        return report
+    for wave in _waves(cluster, _to_do(report)):
+        seen |= fan_out(wave, lambda host: _act(work, seen[host]))
+    return Report(tuple(seen[name] for name in names), dry=False, seconds=clock.monotonic() - started)
+
+
+def _to_do(report: Report) -> list[str]:
+    """Hosts that were reached, can be looked at, and need something; an interrupted apply is ended there too."""
+    return [host.host for host in report.hosts if host.ok and (host.changes or host.interrupted)]
+
+
+def _waves(cluster: Cluster, hosts: Iterable[str]) -> list[list[str]]:
+    """All at once, but hosts that serve a folder before those that mount it."""
+    servers = {folder.server for folder in cluster.storage.values() if isinstance(folder, Nfs)}
+    names = list(hosts)
+    waves = [[name for name in names if name in servers], [name for name in names if name not in servers]]
+    return [wave for wave in waves if wave]
+
+
+def _act(work: _Work, seen: HostReport) -> HostReport:
+    """Do what was shown. A host that has changed since is not touched: its plan is old."""
+    report = work.ask(seen.host, "apply", seen.sum)
+    return replace(report, seconds=seen.seconds + report.seconds, interrupted=seen.interrupted)
+
+
+def _way_back(cluster: Cluster, seen: HostReport) -> HostReport:
+    """A firewall that would shut out the very address by which we came is refused before it is made."""
+    ours = {str(address) for address in cluster.host(seen.host).addresses.values()}
+    closing = any(change.id == "file:/etc/clusterwright/firewall.nft" for change in seen.changes)
+    management = str(cluster.host(seen.host).management)
+    if not closing or seen.error or seen.reached_at in ("", management):
+        return seen
+    kind = (
+        "another address of the host" if seen.reached_at in ours else "an address that the file does not name"
+    )
+    return replace(
+        seen,
+        error=f"ssh came in at {seen.reached_at}, {kind}; the firewall leaves SSH open on {management} only. "
+        "Reach the host by that address (HostName in ssh_config), or set security.firewall to false",
+    )
+
+
+def read_answer(host: str, done: Done) -> HostReport:
+    """What the agent said, or why it said nothing."""
+    lines = [line for line in done.out.splitlines() if line.startswith(ANSWER)]
+    if not lines:
+        return HostReport(host, error=_silence(done), reached=done.code != SSH_FAILED, seconds=done.seconds)
+    answer: dict[str, Any] = json.loads(lines[-1].removeprefix(ANSWER))
+    facts = answer["facts"]
+    error = answer["error"]
+    if answer["stale"]:
+        error = "it changed since the plan was shown, and was left as it is; run again"
+    return HostReport(
+        host,
+        changes=tuple(_change(row) for row in answer["changes"]),
+        notes=tuple(answer["notes"]),
+        error=error,
+        sum=answer.get("sum", ""),
+        interrupted=facts["interrupted"],
+        job_steps=facts["job_steps"],
+        reached_at=facts["reached_at"],
+        seconds=done.seconds,
+    )
+
+
+def _change(row: dict[str, Any]) -> Change:
+    return Change(row["id"], row["what"], row["diff"], Cost(row["cost"]), bool(row.get("done")))
+
+
+def _silence(done: Done) -> str:
+    if done.code == TIMED_OUT:
+        return (
+            f"no answer after {done.seconds:.0f} s; what was begun there goes on, and it is safe to run again"
+        )
+    if done.code == 127:  # noqa: PLR2004 (a shell's code for a command that is not there)
+        return f"python3 is missing there: {done.last_lines()}"
+    return done.last_lines() or f"ssh ended with code {done.code} and no words"

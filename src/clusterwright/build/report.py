@@ -1,0 +1,124 @@
+"""What an apply found and did, host by host, and the same folded for reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from clusterwright.build.action import Action
+from clusterwright.spec.field import Cost
+from clusterwright.spec.names import fold
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change on one host."""
+
+    id: str
+    what: str
+    diff: str
+    cost: Cost
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostReport:
+    """One host: what it needs, what was done, and what went wrong there, if anything."""
+
+    host: str
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: str = ""
+    reached: bool = True
+    sum: str = ""
+    interrupted: bool = False  # an apply before this one was cut short here
+    job_steps: int = 0  # of running jobs
+    reached_at: str = ""  # the address by which ssh came
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """True when the host is as wanted, or would be after the changes."""
+        return self.reached and not self.error
+
+    @property
+    def restarts(self) -> int:
+        """Units that were running and were started anew."""
+        return sum(
+            change.done and change.what.split(",")[-1].strip().startswith("restart")
+            for change in self.changes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All hosts. `dry` when nothing was to be done."""
+
+    hosts: tuple[HostReport, ...]
+    dry: bool
+    seconds: float = field(default=0.0)
+
+    @property
+    def ok(self) -> bool:
+        """True when every host was reached and nothing failed."""
+        return all(host.ok for host in self.hosts)
+
+    @property
+    def pending(self) -> int:
+        """Changes wanted."""
+        return sum(len(host.changes) for host in self.hosts)
+
+    @property
+    def changed(self) -> int:
+        """Changes made."""
+        return sum(change.done for host in self.hosts for change in host.changes)
+
+    @property
+    def restarts(self) -> int:
+        """Units that were running and were started anew."""
+        return sum(host.restarts for host in self.hosts)
+
+    @property
+    def unreached(self) -> tuple[str, ...]:
+        """Hosts that ssh did not reach."""
+        return tuple(host.host for host in self.hosts if not host.reached)
+
+    @property
+    def failed(self) -> tuple[HostReport, ...]:
+        """Hosts that were reached and where something went wrong."""
+        return tuple(host for host in self.hosts if host.reached and host.error)
+
+    def actions(self) -> tuple[Action, ...]:
+        """One for each distinct change, with all the hosts that it is for."""
+        found: dict[tuple[str, str, str, Cost], list[str]] = {}
+        for host in self.hosts:
+            for change in host.changes:
+                found.setdefault((change.id, change.what, change.diff, change.cost), []).append(host.host)
+        return tuple(
+            Action(what=name, why=what, hosts=fold(hosts), cost=cost, undo=_undo(name), diff=diff)
+            for (name, what, diff, cost), hosts in found.items()
+        )
+
+    def notes(self) -> tuple[tuple[str, str], ...]:
+        """Each distinct note with all its hosts."""
+        found: dict[str, list[str]] = {}
+        for host in self.hosts:
+            for note in host.notes:
+                found.setdefault(note, []).append(host.host)
+        return tuple((fold(hosts), note) for note, hosts in found.items())
+
+    def draining(self) -> tuple[str, ...]:
+        """Hosts where a change wants the host drained while jobs run on it."""
+        costs = {Cost.DRAIN, Cost.REBOOT, Cost.REBUILD}
+        return tuple(
+            host.host
+            for host in self.hosts
+            if host.job_steps and any(change.cost in costs for change in host.changes)
+        )
+
+
+def _undo(name: str) -> str:
+    return (
+        "the previous file is kept under /var/lib/clusterwright/undo"
+        if name.startswith(("file:", "gone:"))
+        else ""
+    )

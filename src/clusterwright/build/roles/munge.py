@@ -1,0 +1,25 @@
+"""Munge: how Slurm's daemons know each other."""
+
+from __future__ import annotations
+
+from clusterwright.build.resources import Directory, File, Given, Package, Resource, Unit
+from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.spec.field import Cost
+
+AFTER = ("base", "clock")
+SECRET = "munge.key"
+
+
+def munge(_cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """The cluster's key, for munge's eyes only: munged refuses one that others can read."""
+    key = File(
+        path="/etc/munge/munge.key",
+        content=given.secrets[SECRET],
+        owner="munge",
+        group="munge",
+        mode=0o400,
+        cost=Cost.DRAIN,  # jobs that started under the old key cannot talk to the new one
+        secret=SECRET,
+    )
+    folder = Directory(path="/etc/munge", owner="munge", group="munge", mode=0o700)
+    return (Package(name="munge"), folder, key, Unit(name="munge.service", restart_on=(key.id,)))

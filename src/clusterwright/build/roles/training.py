@@ -1,0 +1,15 @@
+"""What jobs import: our agent, runtime and recipes, at the same place on every host."""
+
+from __future__ import annotations
+
+from clusterwright.build.resources import File, Given, Resource
+from clusterwright.spec.cluster import Cluster, Host
+
+AFTER = ("base",)
+
+LIBRARY = "/opt/clusterwright/lib"
+
+
+def training(_cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """Plain files that running jobs have already read: changing them costs nothing."""
+    return tuple(File(path=f"{LIBRARY}/{path}", content=text) for path, text in sorted(given.payload.items()))

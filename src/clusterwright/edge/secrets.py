@@ -1,0 +1,54 @@
+"""A cluster's secrets on this machine: made once, for its owner's eyes only."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from clusterwright.errors import WrightError
+
+MUNGE_KEY_BYTES = 1024  # mungekey(8): 32 to 1024 bytes
+
+
+def state_folder(cluster: str) -> Path:
+    """`$XDG_STATE_HOME/clusterwright/NAME`, mode 0700, made if missing."""
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    folder = home / "clusterwright" / cluster
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.chmod(0o700)
+    return folder
+
+
+def munge_key(folder: Path) -> bytes:
+    """The cluster's munge key; 1024 random bytes the first time.
+
+    Raises:
+        WrightError: others can read it, or it was cut short.
+    """
+    path = folder / "munge.key"
+    if not path.exists():
+        _make(path, secrets.token_bytes(MUNGE_KEY_BYTES))
+    key, mode = path.read_bytes(), path.stat().st_mode & 0o777
+    if mode & 0o077 or len(key) != MUNGE_KEY_BYTES:
+        raise WrightError.of(
+            "munge-key",
+            f"{path} has mode {mode:04o} and {len(key)} bytes; wanted 0600 and {MUNGE_KEY_BYTES}",
+            f"if nobody has read it: chmod 600 {path}; else remove it, and the next apply makes a new one",
+        )
+    return key
+
+
+def _make(path: Path, data: bytes) -> None:
+    """Written whole before it has its name, and never over a key that another process made meanwhile."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(scratch, path)
+    except FileExistsError:
+        pass
+    finally:
+        scratch.unlink()

@@ -1,0 +1,41 @@
+"""A rendered tree on disk: replaced as a whole, and never in the place of something else."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from clusterwright.edge.files import write_whole
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+MARK = ".clusterwright-render"  # says that a folder is a render of ours, so that it may be replaced
+
+
+def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
+    """Write `{host: {/path: text}}` as `folder/host/path`; how many files that were.
+
+    Raises:
+        WrightError: the folder holds something that is no render of ours.
+    """
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        raise WrightError.of(
+            "render-folder",
+            f"{folder} holds files that no render made",
+            "name a new folder, or empty this one",
+            exit_code=EXIT_USAGE,
+        )
+    for old in folder.iterdir() if folder.is_dir() else ():
+        shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
+    write_whole(folder / MARK, "The next render replaces this folder.\n")
+    for host, texts in files.items():
+        for path, text in texts.items():
+            write_whole(_inside(folder / host, path), text)
+    return sum(len(texts) for texts in files.values())
+
+
+def _inside(folder: Path, path: str) -> Path:
+    """The path below the folder; one that climbs out is a bug of ours."""
+    target = folder / path.lstrip("/")
+    assert ".." not in target.parts, path
+    return target
