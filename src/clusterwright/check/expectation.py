@@ -49,8 +49,8 @@ def check(
 ) -> Callable[[Callable[..., Answer]], Check]:
     """Make a check of a judge.
 
-    The judge gets `(want, *facts)` of one host; with `together` it gets `(cluster, *facts)`, each fact a mapping
-    from host to value that holds only the hosts where it was read. `when` says which hosts it concerns,
+    The judge gets `(want, *facts)` of one host; with `together` it gets `(cluster, *facts)`, each fact a
+    mapping from host to value that holds only the hosts where it was read. `when` says which hosts it concerns,
     `unless` gives the reason why a host is skipped without being asked, or no text.
     `on` names the occasions: `prolog` checks are quick and never ask slurmctld.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from clusterwright.check.expectation import Answer, Check, skip, unknown
 from clusterwright.check.fact import Missing, Want
@@ -40,7 +41,8 @@ def _apart(each: Check, wants: Mapping[str, Want], readings: Mapping[str, Readin
 def _together(
     each: Check, cluster: Cluster, wants: Mapping[str, Want], readings: Mapping[str, Reading]
 ) -> Iterator[Verdict]:
-    columns, missing = [], {}
+    columns: list[dict[str, Any]] = []
+    missing: dict[str, str] = {}
     for needed in each.needs:
         names = [cluster.control.name] if needed.after else list(wants)
         values = {name: readings[name].of(needed) for name in names if name in readings}

@@ -9,6 +9,8 @@ from clusterwright.check.fact import Want
 from clusterwright.check.facts.gpus import Gpu, gpus
 from clusterwright.check.verdict import Verdict
 
+_SHARE = 0.9  # ours: GDDR boards give up to 6.25 % of their memory to ECC; a wrong model is a third smaller
+
 
 def _has_gpus(want: Want) -> bool:
     return want.host.group.gpus is not None
@@ -25,14 +27,15 @@ def _in_lab(want: Want) -> str:
     mend="drain the host; `nvidia-smi -q` and `dmesg | grep -i xid` say whether a reset or a repair is due",
 )
 def gpus_answer(want: Want, have: tuple[Gpu, ...]) -> Verdict:
-    """Every declared GPU answers the driver, without uncorrectable memory errors, with the declared driver."""
+    """Every declared GPU answers the declared driver and has no uncorrectable memory error."""
     declared = want.host.group.gpus
     count = declared.count if declared else 0
     faults = [
         *([] if len(have) == count else [f"{len(have)} GPUs answer"]),
         *(fault for each in have for fault in _faults(want, each)),
     ]
-    wanted = f"{count} GPUs (nodes.{want.host.group_name}.gpus), driver {want.cluster.software.driver or 'any'}, no ECC error"
+    driver = want.cluster.software.driver or "any"
+    wanted = f"{count} GPUs (nodes.{want.host.group_name}.gpus), driver {driver}, no ECC error"
     return expect(not faults, saw="; ".join(faults) or f"{count} GPUs answer", want=wanted)
 
 
@@ -46,6 +49,5 @@ def _faults(want: Want, each: Gpu) -> Iterator[str]:
         yield f"GPU {each.index} could not remap a row: replace it"
     elif each.remap_pending:
         yield f"GPU {each.index} waits for a reset to remap a row"
-    # 0.9: drivers count 80 GB boards as 79.1 to 81.6 GiB-rounded and ECC takes up to 6.25 % (NVIDIA A100 data sheet)
-    if declared and declared.memory and each.memory_bytes < 0.9 * declared.memory:
+    if declared and declared.memory and each.memory_bytes < _SHARE * declared.memory:
         yield f"GPU {each.index} has {each.memory_bytes >> 30} GiB"

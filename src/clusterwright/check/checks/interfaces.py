@@ -13,10 +13,10 @@ from clusterwright.check.verdict import Verdict
 @check(
     addresses,
     on=("bringup", "periodic", "prolog"),
-    mend="`ip address` on the host; an MTU has to be equal end to end, switches included",
+    mend="`ip address` on the host; an MTU has to be equal end to end, with the switches",
 )
 def interfaces(want: Want, have: dict[str, Interface]) -> Verdict:
-    """The host has its declared address on every network, on an interface with a carrier and the declared MTU."""
+    """The host has its address on every network, on an interface with a carrier and the declared MTU."""
     wrong = list(_wrong(want, have))
     wanted = ", ".join(f"{name} {address}" for name, address in want.host.addresses.items())
     return expect(

@@ -18,7 +18,7 @@ def _in_lab(want: Want) -> str:
 @check(
     memory,
     unless=_in_lab,
-    mend="a memory module is missing or disabled: `dmidecode -t memory`; else correct `memory` in the cluster file",
+    mend="`dmidecode -t memory` shows a module that is missing; else correct `memory` in the cluster file",
 )
 def memory_present(want: Want, have: Memory) -> Verdict:
     """The kernel has the declared memory, less at most 5 %."""

@@ -14,7 +14,7 @@ from clusterwright.check.verdict import Verdict
     mend="hostnamectl set-hostname with the name of the cluster file",
 )
 def name_of_host(want: Want, have: str) -> Verdict:
-    """The host calls itself what the cluster file calls it; slurmd looks itself up in slurm.conf by that name."""
+    """The host calls itself what the cluster file calls it; slurmd looks for that name in slurm.conf."""
     return expect(
         have == want.host.name, saw=have, want=f"{want.host.name} (nodes.{want.host.group_name}.hosts)"
     )

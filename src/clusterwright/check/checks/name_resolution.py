@@ -12,10 +12,10 @@ from clusterwright.check.verdict import Verdict
 
 @check(
     names,
-    mend="apply the cluster file again: it writes /etc/hosts; `getent hosts NAME` on the host shows what it knows",
+    mend="apply the cluster file again: it writes /etc/hosts; `getent hosts NAME` shows what the host knows",
 )
 def name_resolution(want: Want, have: Names) -> Verdict:
-    """Every host resolves every host's name to its management address and back; torch needs the way back too."""
+    """Every host resolves every name to its management address and back; torch needs the way back too."""
     wrong = list(_wrong(want, have))
     saw = "; ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")  # noqa: PLR2004 (enough to act on)
     total = len(want.cluster.hosts())

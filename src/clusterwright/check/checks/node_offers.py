@@ -31,7 +31,8 @@ def node_offers(cluster: Cluster, have: Mapping[str, tuple[SlurmNode, ...]]) -> 
 
 def _verdict(host: Host, node: SlurmNode) -> Verdict:
     group, gpus = host.group, host.group.gpus
-    want = f"{group.cpus.threads} CPUs, at most {group.memory / GiB:.3g} GiB, {_gpus(gpus.count, gpus.model) if gpus else 'no GPU'}"
+    offer = _gpus(gpus.count, gpus.model) if gpus else "no GPU"
+    want = f"{group.cpus.threads} CPUs, at most {group.memory / GiB:.3g} GiB, {offer}"
     saw = f"{node.cpus} CPUs, {node.memory_bytes / GiB:.3g} GiB, {_gpus(node.gpus, node.gpu_model)}"
     same_gpus = (node.gpus, node.gpu_model) == ((gpus.count, gpus.model) if gpus else (0, ""))
     holds = node.cpus == group.cpus.threads and node.memory_bytes <= group.memory and same_gpus

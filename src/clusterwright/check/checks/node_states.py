@@ -37,7 +37,7 @@ def _is_control(want: Want) -> bool:
     mend="mend the reason, then `scontrol update nodename=NODE state=resume`",
 )
 def node_states(cluster: Cluster, have: Mapping[str, tuple[SlurmNode, ...]]) -> list[Verdict]:
-    """Slurmctld has every compute host of the file as a node that takes jobs; one held by a person is a warning."""
+    """Slurmctld has every compute host as a node that takes jobs; one that is held back is a warning."""
     ((_, nodes),) = have.items()
     known = {node.name: node for node in nodes}
     return [_verdict(host.name, known.get(host.name)) for host in cluster.hosts("compute")]

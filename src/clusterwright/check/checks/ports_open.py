@@ -10,10 +10,10 @@ from clusterwright.check.verdict import Verdict
 
 @check(
     ports,
-    mend="refused: start the service; silent: the firewall drops it, see `nft list ruleset` on the other host",
+    mend="refused: start the service; silent: the other host is down or its firewall drops it",
 )
 def ports_open(want: Want, have: dict[str, str]) -> Verdict:
-    """Compute hosts reach slurmctld, and the control host every slurmd and node_exporter: really connected."""
+    """Compute hosts reach slurmctld, the control host every slurmd and node_exporter; really connected."""
     needed = wanted(want)
     shut = [
         f"{who} ({target}) {have.get(target, 'not tried')}"

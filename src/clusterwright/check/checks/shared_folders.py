@@ -42,6 +42,8 @@ def _verdict(host: str, path: str, token: Token, seen: str | None, control: str)
         return fault(saw=f"{path}: {token.error}", want=want, subject=host)
     same = seen == token.token
     saw = (
-        f"{path} is the same" if same else f"{path} is another folder there; it keeps a file in .wright-check"
+        f"{path} is the same"
+        if same
+        else f"{path} is another folder there; it keeps a file .wright-check-{host}"
     )
     return expect(same, saw=saw, want=want, subject=host)

@@ -17,7 +17,7 @@ from clusterwright.spec.cluster import Cluster
 )
 def slurm_files_equal(cluster: Cluster, have: Mapping[str, dict[str, str]]) -> list[Verdict]:
     """Slurm.conf, gres.conf, cgroup.conf and topology.conf are the same files on every host that has them."""
-    usual = {}
+    usual: dict[str, str] = {}
     for name in FILES:
         prints = {host: files[name] for host, files in have.items() if name in files}
         usual |= {name: most_common(prints, cluster.control.name)} if prints else {}

@@ -20,7 +20,7 @@ def _has_users(want: Want) -> bool:
     mend="apply the cluster file again; an account with another uid was made by hand: move its files first",
 )
 def users_present(want: Want, have: dict[str, Account]) -> Verdict:
-    """Every user has the declared uid and the team's gid on every host; files on shared storage carry the numbers."""
+    """Every user has the declared uid and the team's gid everywhere; shared files carry the numbers."""
     wrong = list(_wrong(want, have))
     count = len(want.cluster.users)
     return expect(

@@ -19,7 +19,7 @@ class Mount:
 
 @fact("findmnt", "--json", "--list", "-o", "TARGET,SOURCE,FSTYPE,OPTIONS")
 def mounts(out: str) -> dict[str, Mount]:
-    """By mount point, from the kernel's table; never touches the file systems, so a dead server cannot hang it."""
+    """By mount point, from the kernel's table; touches no file system, so a dead server cannot hang it."""
     return {
         row["target"]: Mount(row["source"] or "", row["fstype"], "ro" in row["options"].split(","))
         for row in json.loads(out)["filesystems"]

@@ -7,7 +7,7 @@ from clusterwright.check.fact import fact
 
 @fact("cat", "/etc/os-release")
 def os_release(out: str) -> str:
-    """ID and version in the form of the cluster file: `debian-12`; of Rocky and Alma only the major version."""
+    """ID and version as in the cluster file: `debian-12`; of Rocky and Alma only the major version."""
     values = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
     name, version = values["ID"].strip('"'), values["VERSION_ID"].strip('"')
     name = {"almalinux": "alma"}.get(name, name)

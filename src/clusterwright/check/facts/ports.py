@@ -7,30 +7,34 @@ from collections.abc import Sequence
 
 from clusterwright.check.fact import Want, fact
 
-SLURMCTLD, SLURMD, NODE_EXPORTER = 6817, 6818, 9100  # slurm.conf(5) defaults; node_exporter's own
+SLURMCTLD, SLURMD, NODE_EXPORTER, NFS = 6817, 6818, 9100, 2049  # slurm.conf(5); the others' registered ports
+DISCARD = 9  # RFC 863: a port that nobody listens on, so that only a firewall keeps it silent
 
 
 def wanted(want: Want) -> dict[str, str]:
-    """What must be reachable from this host, by `address:port`, and why."""
-    control = want.cluster.control
+    """What must be reachable from this host, by `address:port`, and what it is."""
+    control, hosts = want.cluster.control, want.cluster.hosts()
     if not want.is_control:
         return {f"{control.management}:{SLURMCTLD}": f"slurmctld of {control.name}"}
     found = {
         f"{host.management}:{SLURMD}": f"slurmd of {host.name}" for host in want.cluster.hosts("compute")
     }
-    if want.cluster.monitoring.node_exporter:
-        found |= {
-            f"{host.management}:{NODE_EXPORTER}": f"node_exporter of {host.name}"
-            for host in want.cluster.hosts()
-        }
-    return found
+    exporters = hosts if want.cluster.monitoring.node_exporter else ()
+    return found | {
+        f"{host.management}:{NODE_EXPORTER}": f"node_exporter of {host.name}" for host in exporters
+    }
+
+
+def forbidden(want: Want) -> str:
+    """The `address:port` of the control host that must not answer; empty on the control host itself."""
+    return "" if want.is_control else f"{want.cluster.control.management}:{DISCARD}"
 
 
 def _arguments(want: Want) -> Sequence[str]:
-    return tuple(wanted(want))
+    return (*wanted(want), *(f"-{each}" for each in [forbidden(want)] if each))
 
 
 @fact(_arguments, probe="connect", limit_s=10)
 def ports(out: str) -> dict[str, str]:
-    """By `address:port`: `open`, `refused` (nobody listens), `silent` (a firewall drops it), or the system's words."""
+    """By `address:port`: `open`, `refused` (no firewall, nobody listens), `silent`, or the system's words."""
     return {str(target): str(state) for target, state in json.loads(out).items()}

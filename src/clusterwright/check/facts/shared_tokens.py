@@ -11,7 +11,7 @@ from clusterwright.check.fact import Want, fact
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The token that the host left in one folder, or why it could not (an errno name and the system's words)."""
+    """The token that the host left in one folder, or why it could not: `ENOSPC: No space left on device`."""
 
     token: str
     error: str

@@ -3,17 +3,18 @@
 import json
 import socket
 import sys
+from typing import List
 
 
-def forward(name):
+def forward(name: str) -> List[str]:
     """IPv4 addresses of a name."""
     try:
-        return sorted({found[4][0] for found in socket.getaddrinfo(name, None, socket.AF_INET)})
+        return sorted({str(found[4][0]) for found in socket.getaddrinfo(name, None, socket.AF_INET)})
     except OSError:
         return []
 
 
-def reverse(address):
+def reverse(address: str) -> List[str]:
     """Names of an address, the official one first."""
     try:
         official, aliases, _ = socket.gethostbyaddr(address)

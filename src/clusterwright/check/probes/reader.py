@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any, Dict, List, Tuple
 
 MARK = "@clusterwright-facts "  # what comes before it on stdout is a login banner or the like
 AT_ONCE = 8  # ours: most facts wait for a daemon or the network and use no processor
@@ -23,23 +24,26 @@ ENVIRONMENT = {
 }
 
 
-def kill(process):
-    """End the whole process group; True when it is gone within a second (not stuck in the kernel)."""
+Process = Any  # subprocess.Popen[bytes], which Python 3.6 cannot say
+
+
+def kill(process: Process) -> bool:
+    """End the whole process group; True when it is gone soon after (not stuck in the kernel)."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
     try:
-        process.wait(1)
+        process.wait(2)
     except subprocess.TimeoutExpired:
         return False
     return True
 
 
-def feed(process, text):
+def feed(process: Process, text: str) -> None:
     """Write the command's input without waiting for the command."""
 
-    def write():
+    def write() -> None:
         try:
             process.stdin.write(text.encode())
             process.stdin.close()
@@ -49,9 +53,10 @@ def feed(process, text):
     threading.Thread(target=write, daemon=True).start()
 
 
-def collect(process, limit_s):
+def collect(process: Process, limit_s: float) -> Tuple[Dict[Any, List[bytes]], str]:
     """What it said until it closed both pipes, and why it had to be stopped, if so."""
-    end, parts, size = time.monotonic() + limit_s, {process.stdout: [], process.stderr: []}, 0
+    parts = {process.stdout: [], process.stderr: []}  # type: Dict[Any, List[bytes]]
+    end, size = time.monotonic() + limit_s, 0
     with selectors.DefaultSelector() as selector:
         for pipe in parts:
             selector.register(pipe, selectors.EVENT_READ)
@@ -60,7 +65,7 @@ def collect(process, limit_s):
             if not ready:
                 return parts, "overran"
             for key, _ in ready:
-                data = os.read(key.fileobj.fileno(), 65536)
+                data = os.read(key.fd, 65536)
                 parts[key.fileobj].append(data)
                 size += len(data)
                 if not data:
@@ -74,7 +79,7 @@ def collect(process, limit_s):
     return parts, ""
 
 
-def ask(item, deadline):
+def ask(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
     """How one command ended."""
     started = time.monotonic()
     limit_s = min(item["limit_s"], deadline - started)
@@ -95,7 +100,7 @@ def ask(item, deadline):
     feed(process, item.get("stdin", ""))
     parts, stopped = collect(process, limit_s)
     if stopped and not kill(process):
-        stopped += ", and cannot be killed: it is stuck in the kernel"
+        stopped += ", and still was there 2 s after it was killed"
     out, err = (b"".join(parts[pipe]).decode(errors="replace") for pipe in (process.stdout, process.stderr))
     seconds = round(time.monotonic() - started, 4)
     return {
@@ -107,12 +112,13 @@ def ask(item, deadline):
     }
 
 
-def main(request):
+def main(request: Dict[str, Any]) -> None:
     """Ask everything, print the answer, leave; threads that are stuck do not hold us."""
     began, deadline = time.time(), time.monotonic() + request["deadline_s"]
-    answers, waiting = {}, list(reversed(request["facts"]))
+    answers = {}  # type: Dict[str, Any]
+    waiting = list(reversed(request["facts"]))
 
-    def work():
+    def work() -> None:
         while waiting:
             try:
                 item = waiting.pop()

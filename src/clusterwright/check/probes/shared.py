@@ -1,6 +1,8 @@
-"""Leaves a token of this host in shared folders (`write`), or finds and removes those of all hosts (`read`).
+"""Leaves a file with a token in shared folders (`write`), or finds and removes those of all hosts (`read`).
 
 Arguments: write|read, this host's name, folders. `read` is told by JSON on stdin which hosts left one.
+Where root may not write to a folder (root_squash), its `runs`, which is open to all, is tried. Anyone may
+have put a symbolic link where our file goes: none is followed.
 """
 
 import errno
@@ -8,51 +10,74 @@ import json
 import os
 import sys
 import uuid
+from typing import Dict, Iterable, List
 
-FOLDER = ".wright-check"
-
-
-def failed(why):
-    """The errno's name and the system's words."""
-    return "%s: %s" % (errno.errorcode.get(why.errno, why.errno), why.strerror)
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
-def write(path, host):
-    """Write and sync a new token; an older one of this host is replaced."""
-    token, folder = uuid.uuid4().hex, os.path.join(path, FOLDER)
+def places(path: str, host: str) -> List[str]:
+    """Where the token of a host may be."""
+    return [os.path.join(folder, ".wright-check-" + host) for folder in (path, os.path.join(path, "runs"))]
+
+
+def leave(place: str, token: str) -> None:
+    """A new file with the token, synced."""
+    handle = os.open(place, NEW, 0o644)
     try:
-        if not os.path.isdir(path):
-            raise FileNotFoundError(errno.ENOENT, "no such folder", path)
-        os.makedirs(folder, 0o700, exist_ok=True)
-        with open(os.path.join(folder, host), "w") as file:
-            file.write(token)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as why:
-        return {"token": "", "error": failed(why)}
-    return {"token": token, "error": ""}
+        os.write(handle, token.encode())
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
-def read(path, hosts):
-    """The tokens of these hosts that are here; each is removed, and the folder when it is empty."""
-    seen, folder = {}, os.path.join(path, FOLDER)
-    for host in hosts:
-        try:
-            with open(os.path.join(folder, host)) as file:
-                seen[host] = file.read(100)
-            os.unlink(os.path.join(folder, host))
-        except OSError:
-            pass  # not seen: that is the finding
+def take(place: str) -> str:
+    """The token in a file, which is removed; empty when there is none."""
     try:
-        os.rmdir(folder)
+        handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        pass  # another check is at work, or a host's token is not ours to remove
-    return seen
+        return ""
+    try:
+        token = os.read(handle, 100).decode(errors="replace")
+    except OSError:
+        token = ""
+    finally:
+        os.close(handle)
+    return token if remove(place) else ""
+
+
+def remove(place: str) -> bool:
+    """True when the file is gone."""
+    try:
+        os.unlink(place)
+    except OSError as why:
+        return why.errno == errno.ENOENT
+    return True
+
+
+def write(path: str, host: str) -> Dict[str, str]:
+    """The token left in the first place that can be written, or the first error; older ones are removed."""
+    token, error = uuid.uuid4().hex, ""
+    for place in places(path, host):
+        remove(place)
+    for place in places(path, host):
+        try:
+            leave(place, token)
+        except OSError as why:
+            error = error or "%s: %s" % (errno.errorcode.get(why.errno or 0, why.errno), why.strerror)
+            continue
+        return {"token": token, "error": ""}
+    return {"token": "", "error": error}
+
+
+def read(path: str, hosts: Iterable[str]) -> Dict[str, str]:
+    """By host: the token that is here."""
+    found = {host: "".join(take(place) for place in places(path, host)) for host in hosts}
+    return {host: token for host, token in found.items() if token}
 
 
 verb, me, paths = sys.argv[1], sys.argv[2], sys.argv[3:]
 if verb == "write":
     json.dump({path: write(path, me) for path in paths}, sys.stdout)
 else:
-    wanted = json.load(sys.stdin)
-    json.dump({path: read(path, sorted(wanted)) for path in paths}, sys.stdout)
+    wanted = sorted(json.load(sys.stdin))
+    json.dump({path: read(path, wanted) for path in paths}, sys.stdout)
