@@ -42,3 +42,8 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def _plain(value: Any) -> Any:
     return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else str(value)
+
+
+def show_text(text: str) -> None:
+    """Data as text on stdout."""
+    sys.stdout.write(f"{text.rstrip()}\n")

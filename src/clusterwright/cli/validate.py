@@ -5,9 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def validate(file: Path, /) -> int:
-    """Read a cluster or job file and say everything that is wrong with it."""
-    from clusterwright.spec.load import load_cluster, load_job  # noqa: PLC0415 (start-up time)
+def validate(file: Path, /, *, cluster: Path | None = None, json: bool = False) -> int:
+    """Read a cluster or job file and say everything that is wrong with it, each with its place and mend.
 
-    (load_job if "job" in file.name else load_cluster)(file)
+    Whether it is a cluster or a job is told by its keys.
+
+    Parameters
+    ----------
+    file
+        The file.
+    cluster
+        Hold a job against this cluster file too.
+    json
+        The findings as one JSON document on stdout.
+    """
+    from clusterwright.cli._show import say, show_json  # noqa: PLC0415 (start-up time)
+    from clusterwright.errors import EXIT_USAGE, SpecError  # noqa: PLC0415
+    from clusterwright.spec.load import checked  # noqa: PLC0415
+
+    try:
+        good = checked(file, cluster)
+    except SpecError as error:
+        if not json:
+            count = len(error.findings)
+            say(f"{error}\n\n{file}: {count} {'error' if count == 1 else 'errors'}")
+        else:
+            show_json({"file": str(file), "findings": error.findings})
+        return EXIT_USAGE
+    if json:
+        show_json({"file": str(file), "findings": []})
+    else:
+        say(good)
     return 0

@@ -62,6 +62,7 @@ HowOften = Annotated[
             "type": "string",
             "pattern": rf"^([0-9]{{1,12}} ?steps?|{DURATION_PATTERN})$",
             "examples": ["100 steps", "10m"],
+            "form": "so many steps, or a duration",
         }
     ),
 ]
@@ -79,8 +80,9 @@ class Checkpoint(Section):
     every: HowOften = setting("How often.", default="10m", example="100 steps")
     # Two: while one is being written, or is torn, there must be a good one.
     keep: int = setting(
-        "How many of the newest are kept; never fewer than two.", default=3, example="3", least=2
-    )
+        "How many of the newest are kept; never fewer than two.",
+        default=3, example="3", least=2, most=1000,
+    )  # fmt: skip
 
 
 class Elastic(Section):

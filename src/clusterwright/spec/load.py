@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
@@ -13,7 +13,7 @@ from clusterwright.spec.field import Section
 from clusterwright.spec.reader import read
 from clusterwright.spec.rules import Clash, In, clashes
 from clusterwright.spec.schema import Kind
-from clusterwright.spec.source import Source, dotted
+from clusterwright.spec.source import Loc, Source, dotted
 
 if TYPE_CHECKING:  # each file's models are imported when one is read (start-up time)
     from clusterwright.spec.cluster import Cluster
@@ -41,6 +41,19 @@ def load_job(path: Path, cluster: Cluster | None = None) -> Job:
         SpecError: everything that is wrong with the file, each with its place and its mend.
     """
     return job_of(source_of(path), cluster)
+
+
+def load_both(job: Path, cluster: Path) -> tuple[Job, Cluster]:
+    """The job and the cluster it is for; a finding about both shows its place in both files.
+
+    Raises:
+        SpecError: everything that is wrong with the cluster, else with the job, else with the two together.
+    """
+    sources = {"job": source_of(job), "cluster": source_of(cluster)}
+    whole, made = cluster_of(sources["cluster"]), job_of(sources["job"])
+    if found := check_job_against(made, whole, sources):
+        raise SpecError(*found)
+    return made, whole
 
 
 def source_of(path: Path) -> Source:
@@ -87,28 +100,30 @@ def job_of(source: Source, cluster: Cluster | None = None) -> Job:
     from clusterwright.spec.job import Job  # noqa: PLC0415 (start-up time)
 
     job = _whole(Job, source, "job")
-    found = check_job_against(job, cluster, source) if cluster else ()
+    found = check_job_against(job, cluster, {"job": source}) if cluster else ()
     if found:
         raise SpecError(*found)
     return job
 
 
-def check_job_against(job: Job, cluster: Cluster, source: Source | None = None) -> tuple[Finding, ...]:
-    """What of the job this cluster cannot do; places are known where the job's source is given."""
-    return _placed(clashes("both", job, cluster), source)
+def check_job_against(
+    job: Job, cluster: Cluster, sources: Mapping[str, Source] | None = None
+) -> tuple[Finding, ...]:
+    """What of the job this cluster cannot do; places are known in the files whose sources are given."""
+    return _placed(clashes("both", job, cluster), sources or {})
 
 
 def _whole(model: type[Whole], source: Source, kind: Kind) -> Whole:
-    from clusterwright.spec.report import findings  # noqa: PLC0415 (only for a file that is wrong)
-
     if () in source.faulty:
         raise SpecError(*source.findings)
     found = list(source.findings)
     try:
         whole = model.model_validate(source.values)
     except ValidationError as why:
+        from clusterwright.spec.report import findings  # noqa: PLC0415 (only for a file that is wrong)
+
         raise SpecError(*_in_order([*found, *findings(why, source, kind)])) from why
-    found += _placed(clashes(kind, whole), source)
+    found += _placed(clashes(kind, whole), {kind: source}, kind)
     if found:
         raise SpecError(*_in_order(found))
     return whole
@@ -120,15 +135,32 @@ def _in_order(found: Iterable[Finding]) -> list[Finding]:
     )
 
 
-def _placed(found: Iterable[Clash], source: Source | None) -> tuple[Finding, ...]:
+def _placed(found: Iterable[Clash], sources: Mapping[str, Source], kind: Kind = "job") -> tuple[Finding, ...]:
     return tuple(
-        Finding(clash.code, clash.message, clash.mend, tuple(_place(side, source) for side in clash.at))
+        Finding(
+            clash.code, clash.message, clash.mend, tuple(_place(side, sources, kind) for side in clash.at)
+        )
         for clash in found
     )
 
 
-def _place(side: Any, source: Source | None) -> Place:
-    loc = side.loc if isinstance(side, In) else side
-    if source is None or (isinstance(side, In) and side.file == "cluster"):
-        return Place(side.file if isinstance(side, In) else "job", path=dotted(loc))
-    return source.place(loc)
+def _place(side: Loc | In, sources: Mapping[str, Source], kind: Kind) -> Place:
+    file, loc = (side.file, side.loc) if isinstance(side, In) else (kind, side)
+    return sources[file].place(loc) if file in sources else Place(f"{file} file", path=dotted(loc))
+
+
+def checked(path: Path, cluster: Path | None = None) -> str:
+    """The good news about a cluster or a job file, in one line.
+
+    Raises:
+        SpecError: everything that is wrong with it, or with the cluster file it is held against.
+    """
+    source = source_of(path)
+    if kind_of(source) == "cluster":
+        found = cluster_of(source)
+        partitions = ", ".join(found.partitions)
+        counts = f"{len(found.hosts())} hosts in {len(found.nodes)} node groups, partitions {partitions}"
+        return f"{path} is a good cluster file: `{found.name}`, {counts}"
+    job = load_both(path, cluster)[0] if cluster else job_of(source)
+    on = f", and fits {cluster}" if cluster else ""
+    return f"{path} is a good job file: `{job.name}`, {job.nodes} x {job.gpus_per_node} GPUs{on}"

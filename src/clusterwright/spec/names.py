@@ -37,8 +37,8 @@ MAX_HOSTLIST = 4096  # a line, not a file
 _SYSTEM_ACCOUNTS = frozenset({
     "root", "daemon", "bin", "sys", "sync", "games", "man", "lp", "mail", "news", "uucp", "proxy", "www-data",
     "backup", "list", "irc", "nobody", "nogroup", "operator", "adm", "wheel", "sudo", "users", "staff",
-    "shadow", "tty", "disk", "kmem", "dialout", "video", "audio", "input", "render", "kvm", "sshd", "messagebus",
-    "polkitd", "munge", "slurm", "chrony", "_chrony", "ntp", "prometheus", "dbus",
+    "shadow", "tty", "disk", "kmem", "dialout", "video", "audio", "input", "render", "kvm", "sshd",
+    "messagebus", "polkitd", "munge", "slurm", "chrony", "_chrony", "ntp", "prometheus", "dbus",
 })  # fmt: skip
 # torchrun sets these for every rank (torch.distributed.run); a value from the file would be silently lost.
 _TORCHRUN_SETS = frozenset({
@@ -54,7 +54,9 @@ def _matching(pattern: re.Pattern[str], what: str, rule: str) -> tuple[AfterVali
             raise refuse("bad-name", f"`{value}` is not {what}", f"use {rule}")
         return value
 
-    return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": f"^{pattern.pattern}$"})
+    return AfterValidator(check), WithJsonSchema(
+        {"type": "string", "pattern": f"^{pattern.pattern}$", "form": what}
+    )
 
 
 def _no_system_account(value: str) -> str:
@@ -201,8 +203,12 @@ HostPath = Annotated[
     AfterValidator(_path),
 ]
 Hostlist = Annotated[
-    str, AfterValidator(_hostlist), WithJsonSchema({"type": "string", "examples": ["gpu-node[1-8,12]"]})
+    str,
+    AfterValidator(_hostlist),
+    WithJsonSchema({"type": "string", "examples": ["gpu-node[1-8,12]"], "form": "a hostlist"}),
 ]
 Version = Annotated[
-    str, BeforeValidator(_version), WithJsonSchema({"type": "string", "pattern": f"^{_VERSION.pattern}$"})
+    str,
+    BeforeValidator(_version),
+    WithJsonSchema({"type": "string", "pattern": f"^{_VERSION.pattern}$", "form": "a version in quotes"}),
 ]

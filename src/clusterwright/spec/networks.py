@@ -35,7 +35,9 @@ def _subnet(value: Any) -> IPv4Network:
 
 
 Subnet = Annotated[
-    IPv4Network, BeforeValidator(_subnet), WithJsonSchema({"type": "string", "examples": ["10.77.0.0/24"]})
+    IPv4Network,
+    BeforeValidator(_subnet),
+    WithJsonSchema({"type": "string", "examples": ["10.77.0.0/24"], "form": "an IPv4 network"}),
 ]
 
 NetworkName = Literal["management", "compute", "storage"]

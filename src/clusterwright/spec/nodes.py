@@ -24,7 +24,9 @@ def _address(value: Any) -> IPv4Address:
 
 
 Address = Annotated[
-    IPv4Address, BeforeValidator(_address), WithJsonSchema({"type": "string", "examples": ["10.77.0.11"]})
+    IPv4Address,
+    BeforeValidator(_address),
+    WithJsonSchema({"type": "string", "examples": ["10.77.0.11"], "form": "an IPv4 address"}),
 ]
 
 

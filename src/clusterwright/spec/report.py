@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from clusterwright.errors import Finding
+from clusterwright.spec.fields import written
 from clusterwright.spec.schema import Kind, Schema, at, holds, properties, schema_of, variants
 from clusterwright.spec.source import Loc, Source, dotted, printable
 from clusterwright.units import format_duration, format_rate, format_size
@@ -119,7 +120,7 @@ class _Teller:
             mend = f"add `kind:`, one of {', '.join(self._kinds(section))}"
         else:
             node = self._at(loc)
-            example = _written(node["examples"][0]) if node.get("examples") else "..."
+            example = written(node["examples"][0]) if node.get("examples") else "..."
             mend = f"add `{name}: {example}`, {_lower_first(node.get('description', '').rstrip('.'))}"
         return self._finding("missing-key", f"{where} has no `{name}`", mend, loc, key=True)
 
@@ -158,7 +159,7 @@ class _Teller:
         )
         wanted = f"{fewest}" if fewest == most else f"at least {fewest}" if fewest else f"at most {most}"
         items = "item" if wanted.endswith("1") else "items"
-        example = f": {loc[-1]}: {_written(node['examples'][0])}" if node.get("examples") else ""
+        example = f": {loc[-1]}: {written(node['examples'][0])}" if node.get("examples") else ""
         return self._finding(
             "out-of-range", f"{dotted(loc)} must have {wanted} {items}", f"write {wanted}{example}", loc
         )
@@ -180,7 +181,7 @@ class _Teller:
         if wanted == "array" and isinstance(given, str | int | float):
             return f"write it as a list: {name}: [{shown}]"
         if node.get("examples"):
-            return f"write it as {name}: {_written(node['examples'][0])}"
+            return f"write it as {name}: {written(node['examples'][0])}"
         keys = list(properties(node, self._schema))
         return (
             f"its keys are {', '.join(keys)}" if keys else f"write {_TYPES.get(str(wanted), 'it otherwise')}"
@@ -195,17 +196,6 @@ def _kind_of(value: Any) -> str:
     if isinstance(value, int | float):
         return f"the number {value}"
     return {tuple: "a list", dict: "a section", type(None): "nothing"}.get(type(value), "something else")
-
-
-def _written(value: Any) -> str:
-    """A value as YAML on one line."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_written(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, tuple | list):
-        return "[" + ", ".join(_written(item) for item in value) + "]"
-    return str(value)
 
 
 def _lower_first(text: str) -> str:

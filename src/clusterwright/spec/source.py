@@ -38,13 +38,15 @@ class Source:
     def place(self, loc: Loc, *, key: bool = False) -> Place:
         """Where the value at that path stands (or its key); the nearest enclosing one where there is none."""
         known = loc
+        if loc and loc[0] not in self.values:  # a default of a section that is not in the file
+            return Place(self.file, path=dotted(loc), shown="(not given)")
         while known and known not in self.spots:
             known = known[:-1]
         spot = self.keys.get(known) if key else None
         spot = spot or self.spots.get(known) or Spot(1, 1)
         if known != loc or not spot.shown:  # the section is there, the value is not: point at its name
             spot = self.keys.get(known, spot)
-        shown = self.spots[known].shown if known == loc and known else ""
+        shown = self.spots[known].shown if known == loc and known else "(not given)" if loc else ""
         return Place(self.file, spot.line, spot.column, dotted(loc), shown, self.line(spot.line))
 
     def refuse(self, loc: Loc, finding: Finding) -> None:

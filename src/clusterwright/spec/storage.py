@@ -20,7 +20,7 @@ class _Folder(Section):
 class Nfs(_Folder):
     """A folder served over NFS by a host of the cluster or by another server."""
 
-    kind: Literal["nfs"]
+    kind: Literal["nfs"] = setting("Served over NFS.", cost=Cost.DRAIN, example="nfs")
     server: HostName = setting("Host that serves it.", cost=Cost.DRAIN, example="control")
     export: HostPath | None = setting(
         "Path on the server; the same path if left out.", cost=Cost.DRAIN, default=None, example="/srv/shared"
@@ -33,7 +33,7 @@ class Nfs(_Folder):
 class Lustre(_Folder):
     """A Lustre file system that the site runs."""
 
-    kind: Literal["lustre"]
+    kind: Literal["lustre"] = setting("A Lustre file system.", cost=Cost.DRAIN, example="lustre")
     servers: tuple[HostName, ...] = setting(
         "Management servers (MGS).", cost=Cost.DRAIN, example="[mgs1, mgs2]"
     )
@@ -43,7 +43,7 @@ class Lustre(_Folder):
 class Ceph(_Folder):
     """A CephFS that the site runs."""
 
-    kind: Literal["ceph"]
+    kind: Literal["ceph"] = setting("A CephFS.", cost=Cost.DRAIN, example="ceph")
     monitors: tuple[HostName, ...] = setting("Monitor hosts.", cost=Cost.DRAIN, example="[mon1, mon2, mon3]")
     filesystem: Word = setting("Its name.", cost=Cost.DRAIN, default="cephfs", example="cephfs")
 
@@ -51,14 +51,14 @@ class Ceph(_Folder):
 class Gpfs(_Folder):
     """An IBM Storage Scale (GPFS) file system that the site runs."""
 
-    kind: Literal["gpfs"]
+    kind: Literal["gpfs"] = setting("An IBM Storage Scale file system.", cost=Cost.DRAIN, example="gpfs")
     filesystem: Word = setting("Its name.", cost=Cost.DRAIN, example="gpfs0")
 
 
 class Local(_Folder):
     """A folder that is already there on every host: in a lab, a folder of the machine that stands for NFS."""
 
-    kind: Literal["local"]
+    kind: Literal["local"] = setting("Already there on every host.", cost=Cost.DRAIN, example="local")
 
 
 Storage = Annotated[Nfs | Lustre | Ceph | Gpfs | Local, Field(discriminator="kind")]

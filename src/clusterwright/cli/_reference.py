@@ -1,0 +1,105 @@
+"""The generated references under docs/: `python -m clusterwright.cli._reference --write|--check`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from clusterwright.cli import commands
+from clusterwright.cli._pages import pages
+from clusterwright.spec.fields import Field, fields
+
+_MADE = "<!-- made by clusterwright.cli._reference, do not edit -->\n\n"
+
+
+def fields_page() -> str:
+    """docs/reference/fields.md: every field of the two files."""
+    head = (
+        "# Fields of cluster.yaml and job.yaml\n\n"
+        "`NAME` stands for a name that you give, `[]` for the items of a list.\n"
+        "The last column says what a change costs a cluster that is running: nothing (live), a restart of a service,\n"
+        "a drain or reboot of the hosts, or a rebuild.\n"
+        "`wright explain FIELD` shows one of them.\n"
+    )
+    return head + "".join(f"\n## {kind}.yaml\n\n{_table(fields(kind))}" for kind in ("cluster", "job"))
+
+
+def _table(rows: tuple[Field, ...]) -> str:
+    lines = ["| field | what it means | takes | default | example | changing it |", "| --- " * 6 + "|"]
+    for row in rows:
+        of = f" ({row.variant})" if row.variant else ""
+        example = f"`{row.example}`" if row.example else ""
+        cost = row.cost if row.file == "cluster" else "the next run"
+        cells = (f"`{row.path}`{of}", row.meaning, row.takes, row.default, example, cost)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def errors_page(golden: Path) -> str:
+    """docs/reference/errors.md: every error code with its page and what it looks like."""
+    head = "# Errors\n\nEach error has a stable code; `wright explain CODE` shows its page.\n"
+    return head + "".join(f"\n{_error(code, page, golden)}" for code, page in pages().items())
+
+
+def _error(code: str, page: str, golden: Path) -> str:
+    shown = golden / f"{code}.txt"
+    example = f"\n```text\n{shown.read_text(encoding='utf-8')}```\n" if shown.exists() else ""
+    return f"#{page.rstrip()}\n{example}"
+
+
+def cli_page() -> str:
+    """docs/reference/cli.md: every command and what it does."""
+    head = "# Commands\n\n`wright COMMAND --help` shows what a command takes.\n\n| command | what it does |\n| --- | --- |\n"
+    return head + "".join(f"| `wright {name}` | {line} |\n" for name, line in commands())
+
+
+def checks_page() -> str:
+    """docs/reference/checks.md: every check with the first line of what it says of itself."""
+    return "# Checks\n\n| check | what is expected |\n| --- | --- |\n" + "".join(_checks())
+
+
+def _checks() -> Iterator[str]:
+    from clusterwright.cli._listing import one_line  # noqa: PLC0415 (beside its only use)
+
+    folder = Path(__file__).parents[1] / "check" / "checks"
+    for file in sorted(folder.glob("[a-z]*.py")):
+        yield f"| `{file.stem}` | {one_line(str(folder), file.stem)} |\n"
+
+
+def outdated(docs: Path, golden: Path) -> dict[Path, str]:
+    """The pages whose text on disk is not what it should be, with that text."""
+    makers: dict[str, Callable[[], str]] = {
+        "fields": fields_page,
+        "errors": lambda: errors_page(golden),
+        "cli": cli_page,
+        "checks": checks_page,
+    }
+    wanted = {docs / f"{name}.md": _MADE + make() for name, make in makers.items()}
+    return {
+        path: text
+        for path, text in wanted.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the pages, or say which are out of date (exit code 1)."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--check", action="store_true", help="only say which pages are out of date")
+    how.add_argument("--write", action="store_true", help="write the pages that are out of date")
+    parser.add_argument("--root", type=Path, default=Path(), help="the checkout")
+    asked = parser.parse_args(arguments)
+    pending = outdated(asked.root / "docs" / "reference", asked.root / "tests" / "golden" / "errors")
+    for path, text in pending.items():
+        if asked.write:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        sys.stderr.write(f"{path} {'written' if asked.write else 'is out of date; run make docs'}\n")
+    return 1 if pending and asked.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""`wright explain FIELD|CODE`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clusterwright.spec.fields import Field
+
+
+def explain(what: str, /, *, json: bool = False) -> int:
+    """Say what a field of the two files means and takes, or what an error code is about.
+
+    Parameters
+    ----------
+    what
+        A dotted path such as `nodes.gpus.count` or `job.checkpoint.every`, or a code such as `gres-mismatch`.
+    json
+        The fields, or the page, as one JSON document.
+    """
+    from clusterwright.cli._pages import pages  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import show_json, show_text  # noqa: PLC0415
+
+    codes = pages()
+    if what in codes:
+        show_json({"code": what, "page": codes[what]}) if json else show_text(codes[what])
+        return 0
+    found = _fields(what, list(codes))
+    if json:
+        show_json(found)
+    else:
+        show_text("\n\n".join(_told(field) for field in found))
+    return 0
+
+
+def _fields(what: str, codes: list[str]) -> tuple[Field, ...]:
+    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
+    from clusterwright.spec.fields import fields, matching  # noqa: PLC0415
+    from clusterwright.spec.report import did_you_mean  # noqa: PLC0415
+
+    head, _, rest = what.partition(".")
+    known = fields("job") if head == "job" and rest else ()
+    known = known or (fields("cluster") if head == "cluster" and rest else fields("cluster") + fields("job"))
+    asked = rest if head in {"cluster", "job"} and rest else what
+    if found := matching(asked, known):
+        return found
+    paths = [".".join(part for part in field.parts if part != "NAME") for field in known]
+    meant = did_you_mean(asked, [*paths, *codes])
+    mend = (
+        f"did you mean `{meant}`?" if meant else "see docs/reference/fields.md and docs/reference/errors.md"
+    )
+    raise WrightError.of(
+        "unknown-topic", f"no field and no error code is called `{what}`", mend, exit_code=EXIT_USAGE
+    )
+
+
+def _told(field: Field) -> str:
+    of = f" (kind: {field.variant})" if field.variant else ""
+    rows = [("takes", field.takes), ("default", field.default), ("example", field.example)]
+    rows += [("changing it", f"costs a live cluster: {field.cost}")] if field.file == "cluster" else []
+    lines = [f"{field.file}: {field.path}{of}", f"  {field.meaning}"]
+    return "\n".join(lines + [f"  {name + ':':13} {value}" for name, value in rows if value])

@@ -1,0 +1,38 @@
+"""`wright init --template NAME`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+
+def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = Path("cluster.yaml")) -> int:
+    """Write a commented cluster file to start from; a file that is there is never overwritten.
+
+    Parameters
+    ----------
+    template
+        lab: five virtual hosts on this machine; university: two hosts with four GPUs each;
+        hgx: H100 hosts on a rail-optimised fabric.
+    out
+        Where to write it.
+    """
+    from importlib.resources import files  # noqa: PLC0415 (start-up time)
+
+    from clusterwright.cli._show import say  # noqa: PLC0415
+    from clusterwright.errors import WrightError  # noqa: PLC0415
+
+    text = files("clusterwright.spec").joinpath("templates", f"{template}.yaml").read_text(encoding="utf-8")
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise WrightError.of(
+            "file-exists", f"{out} is there already", "give another path with --out"
+        ) from None
+    except OSError as why:
+        mend = "give a path in a folder that you may write to with --out"
+        raise WrightError.of("not-writable", f"{why.strerror}: {out}", mend) from why
+    following = "wright lab up" if template == "lab" else "wright check"
+    say(f"{out} written. Read it through, then: wright validate {out}; {following} {out}")
+    return 0

@@ -1,0 +1,66 @@
+"""Folders are mounted where nothing else lives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import PurePosixPath
+
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.rules._clash import Clash
+
+Loc = tuple[str | int, ...]
+
+# hier(7), and what we keep on a host; a mount there would hide the system's files, or ours.
+_SYSTEM = (
+    "/tmp", "/var/tmp",  # noqa: S108 (named so that nothing is mounted there)
+    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/media", "/opt/clusterwright", "/proc", "/root",
+    "/run", "/sbin", "/sys", "/usr", "/var/cache", "/var/lib", "/var/log", "/var/run", "/var/spool",
+)  # fmt: skip
+_TOPS = ("/", "/home", "/mnt", "/opt", "/srv", "/var")  # a folder beneath is fine, these themselves are not
+
+
+def storage(cluster: Cluster) -> Iterator[Clash]:
+    """No shared or local folder hides a folder of the system, nor lies in another one."""
+    shared: list[tuple[str, Loc]] = [
+        (folder.path, ("storage", name, "path")) for name, folder in cluster.storage.items()
+    ]
+    yield from _hiding(shared)
+    yield from _nested(shared)
+    for group_name, group in cluster.nodes.items():
+        scratch: list[tuple[str, Loc]] = [
+            (disk.mount, ("nodes", group_name, "disks", index, "mount"))
+            for index, disk in enumerate(group.disks)
+            if disk.mount
+        ]
+        yield from _hiding(scratch)
+        yield from _nested(scratch + shared, only=scratch)
+
+
+def _hiding(folders: list[tuple[str, Loc]]) -> Iterator[Clash]:
+    for path, at in folders:
+        system = path if path in _TOPS else next((top for top in _SYSTEM if _within(path, top)), None)
+        if system:
+            yield Clash(
+                "reserved-path",
+                f"a mount on {path} would hide what the system keeps in {system} on every host",
+                "take a folder of its own, such as /shared, /scratch or /home/shared",
+                (at,),
+            )
+
+
+def _nested(folders: list[tuple[str, Loc]], only: list[tuple[str, Loc]] | None = None) -> Iterator[Clash]:
+    for one, other in combinations(folders, 2):
+        if only is not None and one not in only:
+            continue
+        if _within(one[0], other[0]) or _within(other[0], one[0]):
+            yield Clash(
+                "paths-nested",
+                f"{one[0]} and {other[0]} are mounted over each other",
+                "mount them side by side",
+                (one[1], other[1]),
+            )
+
+
+def _within(path: str, top: str) -> bool:
+    return PurePosixPath(path).is_relative_to(top)
