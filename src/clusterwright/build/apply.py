@@ -1,10 +1,11 @@
-"""Make the hosts what the file says: one round trip per host to look, one more to each that needs something."""
+"""Make the hosts what the file says: one round trip per host to look, one more where something is to do."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -72,7 +73,7 @@ def apply(
     agree: Agree = lambda _report: True,
     clock: Clock | None = None,
 ) -> Report:
-    """Look at every host, and make the changes that `agree` is content with; hosts that fail do not hold up others."""
+    """Look at every host, make the changes that `agree` is content with; none holds up the others."""
     clock = clock or SystemClock()
     started = clock.monotonic()
     work = _Work(cluster, given_for(cluster, source), remote, agent_sources(), f"{int(clock.now()):d}")
@@ -82,12 +83,12 @@ def apply(
     if dry_run or not _to_do(report) or not agree(report):
         return report
     for wave in _waves(cluster, _to_do(report)):
-        seen |= fan_out(wave, lambda host: _act(work, seen[host]))
+        seen.update(fan_out(wave, partial(_act, work, seen)))
     return Report(tuple(seen[name] for name in names), dry=False, seconds=clock.monotonic() - started)
 
 
 def _to_do(report: Report) -> list[str]:
-    """Hosts that were reached, can be looked at, and need something; an interrupted apply is ended there too."""
+    """Hosts that were reached and need something; an apply that was cut short is ended there too."""
     return [host.host for host in report.hosts if host.ok and (host.changes or host.interrupted)]
 
 
@@ -99,9 +100,10 @@ def _waves(cluster: Cluster, hosts: Iterable[str]) -> list[list[str]]:
     return [wave for wave in waves if wave]
 
 
-def _act(work: _Work, seen: HostReport) -> HostReport:
+def _act(work: _Work, plans: dict[str, HostReport], host: str) -> HostReport:
     """Do what was shown. A host that has changed since is not touched: its plan is old."""
-    report = work.ask(seen.host, "apply", seen.sum)
+    seen = plans[host]
+    report = work.ask(host, "apply", seen.sum)
     return replace(report, seconds=seen.seconds + report.seconds, interrupted=seen.interrupted)
 
 

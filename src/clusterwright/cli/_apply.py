@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
+from clusterwright.build.action import Action
 from clusterwright.build.report import Report
 from clusterwright.cli._show import say
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.spec.field import Cost
+from clusterwright.spec.names import fold
+
+FEW = 3  # so many new files of one folder are named one by one, more are counted
 
 
 class Asking:
@@ -26,7 +31,7 @@ class Asking:
         if hosts := report.draining():
             raise WrightError.of(
                 "apply-needs-drain",
-                f"jobs run on {', '.join(hosts)}, and a change there wants the host drained",
+                f"jobs run on {fold(hosts)}, and a change there wants the host drained",
                 "drain the hosts first, or pass --yes to go on all the same",
                 exit_code=EXIT_USAGE,
             )
@@ -43,41 +48,57 @@ class Asking:
 
 
 def show_plan(report: Report) -> None:
-    """One entry per distinct change, with its hosts, its cost, and its diff."""
-    for action in report.actions():
-        cost = "" if action.cost is Cost.LIVE else f"  [{action.cost}]"
-        sys.stdout.write(f"{action.hosts}: {action.what}: {action.why}{cost}\n")
-        sys.stdout.write("".join(f"    {line}\n" for line in action.diff.splitlines()[2:]))
+    """One entry per distinct change, with its hosts, its cost, and its diff (new files: `wright render`)."""
+    for line in plan_lines(report.actions()):
+        sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
     for hosts, note in report.notes():
         say(f"note: {hosts}: {note}")
-    for host in report.hosts:
-        if host.interrupted:
-            say(f"note: {host.host}: an earlier apply was cut short; what it owed is part of this plan")
+    if cut := fold([host.host for host in report.hosts if host.interrupted]):
+        say(f"note: {cut}: an earlier apply was cut short; what it owed is part of this plan")
+
+
+def plan_lines(actions: Iterable[Action]) -> list[str]:
+    """The plan as text; many new files of one folder are one line."""
+    lines: list[str] = []
+    new: dict[tuple[str, str], list[str]] = {}
+    for action in actions:
+        if action.why == "create" and action.what.startswith("file:"):
+            folder = action.what.rpartition("/")[0]
+            new.setdefault((action.hosts, folder), []).append(action.what)
+            continue
+        cost = "" if action.cost is Cost.LIVE else f"  [{action.cost}]"
+        lines.append(f"{action.hosts}: {action.what}: {action.why}{cost}")
+        lines += [f"    {line}" for line in action.diff.splitlines() if not line.startswith(("--- ", "+++ "))]
+    for (hosts, folder), names in new.items():
+        shown = names if len(names) <= FEW else [f"{folder}/: {len(names)} files"]
+        lines += [f"{hosts}: {name}: create" for name in shown]
+    return lines
 
 
 def show(report: Report, file: str, *, shown: bool) -> None:
     """The outcome: what failed where, the counts, and what to do next."""
     if not shown:
         show_plan(report)
-    for host in report.hosts:
-        if not host.reached:
-            say(f"unreachable: {host.host}: {host.error}")
-        elif host.error:
-            say(f"failed: {host.host}: {host.error}")
-    left = report.pending - report.changed
-    done = (
-        f"{report.changed} changes, {report.restarts} restarts"
-        if not report.dry
-        else f"{report.pending} changes pending"
-    )
+    for hosts, words in _folded(report, reached=False):
+        say(f"unreachable: {hosts}: {words}")
+    for hosts, words in _folded(report, reached=True):
+        say(f"failed: {hosts}: {words}")
+    counts = f"{report.changed} changes, {report.restarts} restarts"
+    if report.dry and report.pending:
+        counts = f"{report.pending} changes pending"
     reached = sum(host.ok for host in report.hosts)
-    say(
-        f"{done if report.pending else '0 changes, 0 restarts'}; {reached} of {len(report.hosts)} hosts; {report.seconds:.1f} s"
-    )
+    say(f"{counts}; {reached} of {len(report.hosts)} hosts; {report.seconds:.1f} s")
     if not report.ok:
         say(f"next: mend what is said above, then again: wright apply {file}")
-    elif report.dry and left:
-        say(f"next: wright apply {file}")
     else:
-        say(f"next: wright check {file}")
+        say(f"next: wright {'apply' if report.dry and report.pending else 'check'} {file}")
+
+
+def _folded(report: Report, *, reached: bool) -> list[tuple[str, str]]:
+    """The same words of several hosts once; a host's own name in them does not keep them apart."""
+    found: dict[str, list[str]] = {}
+    for host in report.hosts:
+        if host.error and host.reached is reached:
+            found.setdefault(host.error.replace(host.host, "HOST"), []).append(host.host)
+    return [(fold(hosts), words.replace("HOST", hosts[0])) for words, hosts in found.items()]

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from typing import List, Optional
 
-from clusterwright.build.agent.host import STATE, ChangeError, Host, Json, must, read
+from clusterwright.build.agent.host import STATE, ChangeError, Host, Json, read, run
 
 DIFF_LINES = 120  # a longer diff is cut: it is for reading; `sum` is for comparing
 
@@ -103,13 +103,21 @@ def do_file(host: Host, resource: Json) -> None:
             set_rights(scratch, resource)
             os.fsync(file.fileno())
         if resource["validate"] and shutil.which(resource["validate"][0]):
-            must([word.replace("{}", scratch) for word in resource["validate"]])
+            accept(resource, scratch)
         keep_for_undo(host, resource["path"])
         os.replace(scratch, path)
         sync_folder(folder)
     finally:
         if os.path.exists(scratch):
             os.unlink(scratch)
+
+
+def accept(resource: Json, scratch: str) -> None:
+    """Its own program must take the new file, before it takes its place."""
+    done = run([word.replace("{}", scratch) for word in resource["validate"]])
+    if done.returncode != 0:
+        words = str(done.stdout).strip().replace(scratch, resource["path"])
+        raise ChangeError(f"`{' '.join(resource['validate'])}` refuses it:\n{words}")
 
 
 def sync_folder(folder: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address
 
-from clusterwright.build.render.slurm_conf import CONTROL_PORT, NODE_PORT
+from clusterwright.build.render.slurm_settings import CONTROL_PORT, NODE_PORT
 from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.spec.storage import Nfs
 

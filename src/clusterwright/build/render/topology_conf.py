@@ -7,7 +7,7 @@ from clusterwright.spec.names import fold
 
 
 def topology_conf(cluster: Cluster, header: str) -> str:
-    """A line for each leaf switch, and one above them when there are several; names that no switch of the file has."""
+    """A line for each leaf switch, and one above them when there are several."""
     leaves: dict[str, list[str]] = {}
     for group in cluster.nodes.values():
         if group.role == "compute" and group.switch:

@@ -37,7 +37,6 @@ def wanted(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     found: dict[str, Resource] = {}
     for name, role in roles().items():
         for resource in role(cluster, host, given):
-            assert found.setdefault(resource.id, resource) == resource, (
-                f"{name} contradicts another role: {resource.id}"
-            )
+            if found.setdefault(resource.id, resource) != resource:
+                raise AssertionError(f"{name} contradicts another role: {resource.id}")
     return tuple(found.values())

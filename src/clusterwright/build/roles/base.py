@@ -22,7 +22,7 @@ KEYS = "/etc/ssh/authorized_keys.d"
 
 
 def base(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
-    """The host's own name, every host's address, the teams and users with their ids and keys, the time zone."""
+    """The host's own name, all addresses, teams and users with their ids and keys, the time zone."""
     header = given.header()
     return (
         File(path="/etc/hostname", content=f"{host.name}\n"),

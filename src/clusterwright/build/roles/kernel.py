@@ -15,7 +15,8 @@ LIMITS = """
 root soft memlock unlimited
 root hard memlock unlimited
 
-# Data loaders and rendezvous hold a socket or file for each peer and worker. 2^20 is Linux's own ceiling (fs.nr_open).
+# Data loaders and rendezvous hold a socket or file for each peer and worker.
+# 2^20 is Linux's own ceiling (fs.nr_open).
 *    soft nofile 1048576
 *    hard nofile 1048576
 """

@@ -7,19 +7,19 @@ from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.spec.field import Cost
 
 AFTER = ("base", "clock")
-SECRET = "munge.key"
+KEY = "munge.key"  # its name among the secrets
 
 
 def munge(_cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
     """The cluster's key, for munge's eyes only: munged refuses one that others can read."""
     key = File(
         path="/etc/munge/munge.key",
-        content=given.secrets[SECRET],
+        content=given.secrets[KEY],
         owner="munge",
         group="munge",
         mode=0o400,
         cost=Cost.DRAIN,  # jobs that started under the old key cannot talk to the new one
-        secret=SECRET,
+        secret=KEY,
     )
     folder = Directory(path="/etc/munge", owner="munge", group="munge", mode=0o700)
     return (Package(name="munge"), folder, key, Unit(name="munge.service", restart_on=(key.id,)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from clusterwright.build.render.cgroup_conf import cgroup_conf
 from clusterwright.build.render.gres_conf import gres_conf
-from clusterwright.build.render.slurm_conf import LOGS, SPOOL, STATE, has_topology, slurm_conf
+from clusterwright.build.render.slurm_conf import has_topology, slurm_conf
+from clusterwright.build.render.slurm_settings import LOGS, SPOOL, STATE
 from clusterwright.build.render.topology_conf import topology_conf
 from clusterwright.build.resources import Directory, File, Given, Package, Resource, Unit
 from clusterwright.spec.cluster import Cluster, Host

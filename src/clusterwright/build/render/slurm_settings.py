@@ -1,0 +1,108 @@
+"""The part of slurm.conf that is about the cluster as a whole, with the reason for every choice."""
+
+from __future__ import annotations
+
+from clusterwright.spec.cluster import Cluster
+
+STATE, SPOOL, LOGS = "/var/spool/slurmctld", "/var/spool/slurmd", "/var/log/slurm"
+CONTROL_PORT, NODE_PORT = 6817, 6818  # Slurm's own defaults, named so that the firewall can open them
+
+AFFINITY = """TaskPlugin=task/cgroup,task/affinity"""
+NO_AFFINITY = """# Without task/affinity: the CPUs of a virtual host are modelled, so none can be bound.
+TaskPlugin=task/cgroup"""
+
+MODELLED = """
+# A lab: hosts may claim the CPUs and the memory that they model.
+SlurmdParameters=config_overrides
+"""
+TREE = """
+# Jobs are placed under as few switches as can be (topology.conf).
+TopologyPlugin=topology/tree
+"""
+
+
+def slurm_settings(cluster: Cluster, *, tree: bool) -> str:
+    """Paragraphs of one reason and its keys."""
+    return (
+        _daemons(cluster)
+        + _losses(cluster)
+        + _jobs(cluster)
+        + (MODELLED if cluster.lab else "")
+        + (TREE if tree else "")
+    )
+
+
+def _daemons(cluster: Cluster) -> str:
+    control, (first, last) = cluster.control, cluster.slurm.ports
+    return f"""
+# The cluster.
+ClusterName={cluster.name}
+SlurmctldHost={control.name}({control.management})
+
+# Its daemons.
+SlurmUser=slurm
+SlurmctldPort={CONTROL_PORT}
+SlurmdPort={NODE_PORT}
+StateSaveLocation={STATE}
+SlurmdSpoolDir={SPOOL}
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.pid
+SlurmctldLogFile={LOGS}/slurmctld.log
+SlurmdLogFile={LOGS}/slurmd.log
+
+# srun listens here; the firewall opens these.
+SrunPortRange={first}-{last}
+
+# Who is who. A credential lives a minute, not two: `scontrol requeue` waits for it to end.
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=cred_expire=60
+"""
+
+
+def _losses(cluster: Cluster) -> str:
+    kill_wait = cluster.slurm.kill_wait
+    return f"""
+# A host counts as lost after this silence. 2: it joins again by itself when it returns, also when it was
+# back before its silence was noticed (1 leaves that one down as `unexpectedly rebooted`).
+SlurmdTimeout={cluster.slurm.node_timeout}
+ReturnToService=2
+
+# From SIGTERM to SIGKILL, long enough to write a checkpoint; a process that outlives that drains its host.
+KillWait={kill_wait}
+UnkillableStepTimeout={max(60, 2 * kill_wait)}
+
+# Jobs that ended stay visible to squeue and scontrol for an hour, and on file for good.
+MinJobAge=3600
+JobCompType=jobcomp/filetxt
+JobCompLoc={LOGS}/jobcomp.log
+
+# No accounting daemon yet.
+AccountingStorageType=accounting_storage/none
+"""
+
+
+def _jobs(cluster: Cluster) -> str:
+    return f"""
+# Cores, memory and GPUs are handed out one by one.
+SchedulerType=sched/backfill
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+GresTypes=gpu
+JobRequeue=1
+
+# Jobs are held in control groups: they see their own GPUs, cores and memory, and leave nothing behind.
+ProctrackType=proctrack/cgroup
+JobAcctGatherType=jobacct_gather/cgroup
+JobAcctGatherFrequency=30
+{NO_AFFINITY if cluster.lab else AFFINITY}
+
+# torchrun needs no MPI; `srun --mpi=pmix` is there where its library is.
+MpiDefault=none
+
+# RDMA pins memory, so the limits of the shell that submits must not follow the job.
+PropagateResourceLimitsExcept=MEMLOCK,NOFILE
+
+# salloc opens its shell on the first host of the job.
+LaunchParameters=use_interactive_step
+"""
