@@ -27,14 +27,15 @@ def status(name: str | None = None, /, *, json: bool = False) -> int:
     """Show every host of a lab, and the faults in force."""
     from clusterwright import lab as labs  # noqa: PLC0415
     from clusterwright.cli._show import show_json, show_table  # noqa: PLC0415
-    from clusterwright.units import format_duration  # noqa: PLC0415
 
     rows = labs.status(_name(name))
     if json:
         show_json(rows)
         return 0
-    shown = [(row.host, row.address, row.state, "-" if row.uptime_s is None else format_duration(row.uptime_s),
-              ", ".join(row.faults) or "-") for row in rows]  # fmt: skip
+    shown = [
+        (row.host, row.address, row.state, _uptime(row.uptime_s), ", ".join(row.faults) or "-")
+        for row in rows
+    ]
     show_table(("host", "address", "state", "uptime", "faults"), shown)
     return 0
 
@@ -43,21 +44,26 @@ def status(name: str | None = None, /, *, json: bool = False) -> int:
 def shell(
     host: str, /, *command: Annotated[str, Parameter(allow_leading_hyphen=True)], name: str | None = None
 ) -> int:
-    """Open a shell as root on a host, or run one command there."""
+    """Open a shell as root on a host, or run one command there; one word is a shell's text."""
+    import shlex  # noqa: PLC0415
     import subprocess  # noqa: PLC0415
 
     from clusterwright.lab.state import require  # noqa: PLC0415
 
     state = require(_name(name))
     state.layout.host(host)
-    return subprocess.run(["ssh", "-F", str(state.ssh_config), host, *command], check=False).returncode  # noqa: S603, S607 (the user's own command, on the lab's host)
+    words = command if len(command) < 2 else (shlex.join(command),)  # noqa: PLR2004 (one word is a shell's text)
+    return subprocess.run(["ssh", "-F", str(state.ssh_config), host, *words], check=False).returncode  # noqa: S603, S607 (the user's command, on the lab's host)
 
 
 @lab.command
 def fault(
     kind: str, host: str, /, *, network: str | None = None, rate: str | None = None, name: str | None = None
 ) -> int:
-    """Break something: kill-host, reboot-host, pause-host, cut-link, slow-link, fill-disk; or `undo HOST|all`."""
+    """Break something: `wright lab fault KIND HOST`; `wright lab fault undo HOST|all` mends it.
+
+    Kinds: kill-host, reboot-host, pause-host, cut-link, slow-link, fill-disk.
+    """
     from clusterwright import lab as labs  # noqa: PLC0415
     from clusterwright.cli._show import say  # noqa: PLC0415
 
@@ -81,6 +87,12 @@ def down(name: str | None = None, /) -> int:
     left = labs.down(_name(name), say=say)
     say("\n".join(f"left behind: {item}" for item in left)) if left else None
     return 1 if left else 0
+
+
+def _uptime(uptime_s: int | None) -> str:
+    from clusterwright.units import format_duration  # noqa: PLC0415
+
+    return "-" if uptime_s is None else format_duration(uptime_s)
 
 
 def _name(given: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Booting a host, knowing its supervisor again, and waiting until it answers ssh."""
+"""Booting a host, knowing its keeper again, and waiting until it answers ssh."""
 
 from __future__ import annotations
 
@@ -17,14 +17,24 @@ from clusterwright.lab.state import LabState, Process
 SSH_PORT = 22
 BOOT_LIMIT_S = 60  # a boot takes 2 s here; a machine under load has been seen to need 15
 
-# Enters every control group named before `--`, then becomes the command: no process of a host is ever outside.
-ENTER = 'until [ "$1" = -- ]; do echo $$ > "$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@"'
+# The keeper of a host. It and its children are in the host's control groups from the start, so nothing of a
+# host is ever outside. systemd-nspawn --keep-unit ends with 133 when the host reboots, and is started again.
+# With cgroup v2 a group that has children holds no process: hence one for the keeper and one for the rest.
+KEEPER = r"""
+groups=
+until [ "$1" = -- ]; do groups="$groups $1"; echo $$ > "$1/keeper/cgroup.procs" || exit 1; shift; done
+shift
+while :; do
+  sh -c 'for group in $0; do echo $$ > "$group/run/cgroup.procs" || exit 1; done; exec "$@"' "$groups" "$@"
+  [ $? -eq 133 ] || exit
+done
+"""
 
 
 def start(lab: LabState, host: LabHost) -> LabState:
-    """The host boots; its supervisor lives on when this process ends, and no key at the terminal reaches it."""
+    """The host boots; its keeper outlives this process, and no key at the terminal reaches it."""
     groups = cgroups.make(lab.name, host.name)
-    argv = ("sh", "-c", ENTER, "sh", *map(str, groups), "--", *nspawn_argv(lab, host))
+    argv = ("sh", "-c", KEEPER, "keeper", *map(str, groups), "--", *nspawn_argv(lab, host))
     with (lab.host_folder(host.name) / "console.log").open("ab") as console:
         child = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True, cwd="/"
@@ -35,7 +45,7 @@ def start(lab: LabState, host: LabHost) -> LabState:
 
 
 def started_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since the boot; None when there is none (field 22 of proc(5) stat)."""
+    """When a process started, in clock ticks since the boot (/proc/PID/stat, field 22); None without one."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

@@ -37,19 +37,26 @@ def groups(lab: str, host: str = "") -> tuple[Path, ...]:
 
 
 def make(lab: str, host: str) -> tuple[Path, ...]:
-    """The host's group in every tree, ready to take processes."""
+    """The host's group in every tree, with one for its keeper and one for all that it runs."""
     for tree in trees():
         parent = tree
         for part in (OURS, lab, host):
-            _delegate(parent)
-            (parent / part).mkdir(exist_ok=True)
-            _inherit_cpus(parent, parent / part)
-            parent /= part
+            parent = _child(parent, part)
+        for part in ("keeper", "run"):
+            _child(parent, part)
     return groups(lab, host)
 
 
+def _child(parent: Path, name: str) -> Path:
+    _delegate(parent)
+    child = parent / name
+    child.mkdir(exist_ok=True)
+    _inherit_cpus(parent, child)
+    return child
+
+
 def _delegate(group: Path) -> None:
-    """On v2, what the parent may control is offered to the children; refused where processes are in the way."""
+    """On v2 the parent's controllers are offered to its children; refused where processes are in the way."""
     control = group / "cgroup.subtree_control"
     if control.exists():
         for controller in (group / "cgroup.controllers").read_text().split():

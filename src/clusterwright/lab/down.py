@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clusterwright.edge.processes import run
-from clusterwright.lab import cgroups, network, state
+from clusterwright.lab import cgroups, masters, network, state
 from clusterwright.lab.host import machine_name
 from clusterwright.lab.state import LabState
 
@@ -26,10 +26,7 @@ def down(name: str, *, say: Callable[[str], None] = lambda _: None) -> list[str]
     with state.locked(state.folder(name)):
         lab = state.read(name)
         left = clean(lab) if lab else []
-    count = len(lab.layout.hosts) if lab else 0
-    say(
-        f"lab `{name}` is down: {count} hosts, {len(left)} things left behind ({time.monotonic() - started:.1f} s)"
-    )
+    say(f"lab `{name}` is down, {len(left)} things left behind ({time.monotonic() - started:.1f} s)")
     return left
 
 
@@ -38,6 +35,7 @@ def clean(lab: LabState) -> list[str]:
     state.write(dataclasses.replace(lab, phase="removing"))
     network.remove_links(lab.layout.hosts)  # first, so that nobody hears the dying hosts
     left = [f"process {pid} of {lab.name}" for pid in sorted(cgroups.kill(lab.name))]
+    masters.remove(lab.name)
     _unmount(lab.folder)
     network.remove(lab.layout)
     for host in lab.layout.hosts:

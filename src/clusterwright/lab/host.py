@@ -19,7 +19,7 @@ SCRIPT = "/usr/local/lib/clusterwright-lab/boot"
 
 
 def boot_script(devices: Sequence[str]) -> str:
-    """What a host does early at each boot: GPU device files, and control groups and network settings made writable.
+    """What a host does early at each boot: GPU device files; control groups and network settings writable.
 
     Slurm's cgroup plugins need the controllers; systemd-nspawn mounts them read-only where they are v1
     (remounting without `bind` is refused as busy). /proc/sys/net is the host's own: it has its own network.
@@ -95,7 +95,8 @@ def nspawn_argv(state: LabState, host: LabHost) -> tuple[str, ...]:
         f"--machine={machine_name(state.name, host.name)}", f"--hostname={host.name}",
         f"--directory={state.host_folder(host.name) / 'root'}",
         f"--network-namespace-path=/run/netns/{host.namespace}",
-        "--capability=CAP_NET_ADMIN",  # its own network only; nspawn takes it away with a namespace made before
+        # over its own network only; nspawn withholds it where the namespace was made before
+        "--capability=CAP_NET_ADMIN",
         "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=read-only",
         *state.binds,
     )  # fmt: skip

@@ -53,7 +53,7 @@ def digest() -> str:
 
 
 def sources(texts: dict[str, str]) -> tuple[str, ...]:
-    """Debian 12 as this machine's apt finds it: one-line entries from its files by name; Debian's own if none.
+    """Debian 12 as this machine's apt finds it, in one-line entries; Debian's own mirrors if it has none.
 
     Entries of other suites, and of third parties, are left out: only those whose suite is bookworm and whose
     components hold `main`.
@@ -146,9 +146,11 @@ def _mmdebstrap(scratch: Path, say: Callable[[str], None]) -> None:
     (scratch / "apt.conf").write_text(_apt_settings())
     (scratch / "customize").write_text(CUSTOMIZE)
     argv = [
-        "mmdebstrap", "--mode=root", "--variant=minbase", "--format=directory", f"--include={','.join(PACKAGES)}",
-        f"--aptopt={scratch}/apt.conf", *(f"--dpkgopt=path-exclude={path}" for path in _LEAVE_OUT),
-        f"--customize-hook=sh {scratch}/customize \"$1\"", SUITE, str(scratch / "root"), *sources(_source_files()),
+        "mmdebstrap", "--mode=root", "--variant=minbase", "--format=directory",
+        f"--include={','.join(PACKAGES)}", f"--aptopt={scratch}/apt.conf",
+        *(f"--dpkgopt=path-exclude={path}" for path in _LEAVE_OUT),
+        f'--customize-hook=sh {scratch}/customize "$1"',
+        SUITE, str(scratch / "root"), *sources(_source_files()),
     ]  # fmt: skip
     process = subprocess.Popen(
         argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
@@ -168,21 +170,17 @@ def _mmdebstrap(scratch: Path, say: Callable[[str], None]) -> None:
         raise WrightError.of(
             "lab-image",
             f"mmdebstrap ended with code {code}:\n{''.join(last).rstrip()}",
-            "see that `apt-get update` works on this machine, then run again: what was begun has been removed",
+            "see that `apt-get update` works here, then run again: what was begun has been removed",
         )
 
 
 def _apt_settings() -> str:
-    """How this machine's apt reaches its mirrors (proxies, certificates, passwords); taken out of the image again."""
+    """How this machine's apt reaches its mirrors (proxies, certificates); taken out of the image again."""
     own = run(("apt-config", "dump", "Acquire")).out
     return f'{own}\nDir::Etc::netrc "/etc/apt/auth.conf";\nDir::Etc::netrcparts "/etc/apt/auth.conf.d/";\n'
 
 
 def _source_files() -> dict[str, str]:
-    folder = Path("/etc/apt")
-    paths = [
-        folder / "sources.list",
-        *(folder / "sources.list.d").glob("*.sources"),
-        *(folder / "sources.list.d").glob("*.list"),
-    ]
-    return {str(path): path.read_text(errors="replace") for path in paths if path.is_file()}
+    paths = [Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")]
+    wanted = [path for path in paths if path.suffix in (".list", ".sources") and path.is_file()]
+    return {str(path): path.read_text(errors="replace") for path in wanted}

@@ -1,4 +1,4 @@
-"""What a lab consists of, worked out from the cluster file alone: every name is known before anything is made."""
+"""What a lab consists of, worked out from the cluster file: every name is known before anything is made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Network
 
 from clusterwright.errors import WrightError
 from clusterwright.spec.cluster import Cluster, Host
-from clusterwright.spec.networks import Network
+from clusterwright.spec.networks import Network, NetworkName
 
 MAX_INTERFACE_NAME = 15  # IFNAMSIZ is 16 with its closing zero (linux/if.h)
 SLOWEST_BITS_PER_S = 1_000_000  # a divisor may not bring a link below 1 Mbit/s: ssh itself would time out
@@ -85,18 +85,20 @@ def layout(cluster: Cluster) -> Layout:
             f"cluster `{cluster.name}` has no `lab:` section, so it is not the file of a lab",
             "make a copy of the file, give it another `name:`, and add to it:\nlab:\n  rate_divisor: 100",
         )
-    tag = f"cw{_digest(cluster.name)[:6]}"
-    bridges = tuple(
-        _bridge(cluster, tag, name, network) for name, network in cluster.networks.named().items()
-    )
-    hosts = tuple(_host(cluster, tag, index, host) for index, host in enumerate(cluster.hosts()))
+    bridges = tuple(_bridge(cluster, name, network) for name, network in cluster.networks.named().items())
+    hosts = tuple(_host(cluster, index, host) for index, host in enumerate(cluster.hosts()))
     shared = tuple(folder.path for folder in cluster.storage.values() if folder.kind == "local")
     return Layout(cluster.name, bridges, hosts, shared)
 
 
-def _bridge(cluster: Cluster, tag: str, name: str, network: Network) -> Bridge:
+def tag(lab: str) -> str:
+    """Eight letters that stand for the lab where its name would not fit."""
+    return f"cw{_digest(lab)[:6]}"
+
+
+def _bridge(cluster: Cluster, name: str, network: Network) -> Bridge:
     address = _machine_address(cluster, network.subnet) if name == "management" else ""
-    return Bridge(f"{tag}-{name[0]}", name, str(network.subnet), address, network.mtu)
+    return Bridge(_bridge_name(cluster.name, name), name, str(network.subnet), address, network.mtu)
 
 
 def _machine_address(cluster: Cluster, subnet: IPv4Network) -> str:
@@ -113,24 +115,29 @@ def _machine_address(cluster: Cluster, subnet: IPv4Network) -> str:
     )
 
 
-def _host(cluster: Cluster, tag: str, index: int, host: Host) -> LabHost:
+def _host(cluster: Cluster, index: int, host: Host) -> LabHost:
     networks = cluster.networks.named()
     links = tuple(
-        _link(cluster, f"{tag}{index}", name, networks[name], f"{address}/{networks[name].subnet.prefixlen}")
+        _link(cluster, index, name, f"{address}/{networks[name].subnet.prefixlen}")
         for name, address in host.addresses.items()
         if name in networks
     )
     gpus = host.group.gpus.device_files() if host.group.gpus else ()
-    namespace = f"{tag}-{host.name}"
+    namespace = f"{tag(cluster.name)}-{host.name}"
     return LabHost(host.name, str(host.management), namespace, _digest(namespace), links, gpus)
 
 
-def _link(cluster: Cluster, prefix: str, name: str, network: Network, address: str) -> Link:
+def _link(cluster: Cluster, index: int, name: NetworkName, address: str) -> Link:
+    network = cluster.networks.named()[name]
     divisor = cluster.lab.rate_divisor if cluster.lab else 1
     rate = max(SLOWEST_BITS_PER_S, network.rate // max(1, divisor))
-    outside = f"{prefix}{name[0]}"
+    outside = f"{tag(cluster.name)}{index}{name[0]}"
     assert len(outside) <= MAX_INTERFACE_NAME, outside  # noqa: S101 (our own invariant: 8 + 5 digits + 1)
-    return Link(name, outside, f"{prefix[:8]}-{name[0]}", address, rate, network.mtu)
+    return Link(name, outside, _bridge_name(cluster.name, name), address, rate, network.mtu)
+
+
+def _bridge_name(lab: str, network: str) -> str:
+    return f"{tag(lab)}-{network[0]}"
 
 
 def _digest(text: str) -> str:

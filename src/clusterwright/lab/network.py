@@ -14,7 +14,7 @@ from clusterwright.edge.processes import Done, run
 from clusterwright.errors import Finding, WrightError
 from clusterwright.lab.layout import LabHost, Layout, Link
 
-# tc-tbf(8): the bucket must hold at least rate/HZ, and a whole segment of 64 KiB as the kernel hands them over
+# tc-tbf(8): the bucket must hold rate/HZ at least, and a segment of 64 KiB as the kernel hands them over
 SMALLEST_BURST_BYTES = 128 * 1024
 HZ = 250
 QUEUE_MS = 50  # a switch port's buffer, roughly; longer only adds delay
@@ -118,7 +118,7 @@ def machine_networks() -> dict[str, str]:
 
 
 def networks_of(addresses: list[dict[str, object]], routes: list[dict[str, object]]) -> dict[str, str]:
-    """From what `ip -json addr` and `ip -json route` say; the default route leads everywhere and is left out."""
+    """From what `ip -json addr` and `ip -json route` say, less the default route: it leads everywhere."""
     found: dict[str, str] = {}
     for row in routes:
         if row.get("dst") != "default" and row.get("type", "unicast") == "unicast":
@@ -135,7 +135,7 @@ def clashes(layout: Layout, others: dict[str, str]) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             "lab-subnet-in-use",
-            f"networks.{bridge.network}.subnet {bridge.subnet} of lab `{layout.name}` overlaps {subnet}: {owner}",
+            f"lab `{layout.name}`: {bridge.network} subnet {bridge.subnet} overlaps {subnet}, {owner}",
             "choose another subnet in the cluster file, or take down what uses it",
         )
         for bridge in layout.bridges

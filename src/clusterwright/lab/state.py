@@ -65,7 +65,7 @@ class LabState:
 
     @property
     def ssh_config(self) -> Path:
-        """The ssh_config(5) that reaches the hosts by name."""
+        """The configuration with which ssh reaches the hosts by name."""
         return self.folder / "ssh_config"
 
     def host_folder(self, host: str) -> Path:
@@ -73,7 +73,7 @@ class LabState:
         return self.folder / "hosts" / host
 
     def with_process(self, host: str, process: Process) -> LabState:
-        """With the host's supervisor noted."""
+        """With the host's keeper noted."""
         return dataclasses.replace(self, processes={**self.processes, host: process})
 
     def with_fault(self, fault: Fault) -> LabState:

@@ -15,7 +15,7 @@ from clusterwright.lab.state import LabState
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """One host: `uptime_s` is that of its supervisor, None when it is down; faults as a user would type them."""
+    """One host: its uptime is that of its keeper, None when it is down; faults as a user types them."""
 
     host: str
     address: str

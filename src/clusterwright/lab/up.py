@@ -11,7 +11,7 @@ from pathlib import Path
 
 from clusterwright.edge.files import write_whole
 from clusterwright.errors import WrightError
-from clusterwright.lab import boot, environment, host, image, keys, network, state
+from clusterwright.lab import boot, environment, host, image, keys, masters, network, state
 from clusterwright.lab.able import able
 from clusterwright.lab.down import clean
 from clusterwright.lab.layout import Layout, layout
@@ -46,7 +46,7 @@ def up(cluster: Cluster, *, say: Say = lambda _: None) -> LabState:
 
 
 def digest(cluster: Cluster) -> str:
-    """Changes when anything of the file changes that a standing lab cannot follow: hosts, networks, folders."""
+    """Changes with whatever of the file a standing lab cannot follow: hosts, networks, folders."""
     parts = cluster.model_dump_json(include={"name", "networks", "nodes", "storage", "lab"})
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
@@ -138,7 +138,8 @@ def _since(started: float) -> str:
 def _write_access(lab: LabState) -> None:
     folder = lab.folder
     folder.chmod(0o711)
+    masters.make(lab.name)
     keys.make_key(folder / "keys" / "user", f"wright lab {lab.name}")
     public = {one.name: keys.make_key(folder / "keys" / one.name, one.name) for one in lab.layout.hosts}
     write_whole(folder / "known_hosts", keys.known_hosts(lab.layout, public))
-    write_whole(folder / "ssh_config", keys.ssh_config(lab.layout, folder))
+    write_whole(folder / "ssh_config", keys.ssh_config(lab.layout, folder, masters.folder(lab.name)))

@@ -1,8 +1,8 @@
 """Faults: one file each; its name is the fault's, with - for _. Dropping a file in is all there is to it.
 
-The file has `strike(lab, host, options)`, which makes it so, and `undo`, which takes it back; both are called with
-the lab's lock held and return the journal. `OPTIONS` names the options that it takes, `LASTS` says whether there is
-anything to undo afterwards.
+The file has `strike(lab, host, options)`, which makes it so, and `undo`, which takes it back; both are called
+with the lab's lock held and return the journal. `OPTIONS` names the options that it takes, `LASTS` says
+whether there is anything to undo afterwards.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.errors import WrightError
-from clusterwright.lab import boot, cgroups, network
+from clusterwright.lab import boot, cgroups, masters, network
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
 
@@ -20,6 +20,7 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
         raise WrightError.of(
             "lab-left-behind", f"processes {sorted(left)} of {host.name} live on", "try once more"
         )
+    masters.close(lab.name, host.address)
     return lab
 
 

@@ -19,14 +19,14 @@ SHUTDOWN_LIMIT_S = 100  # systemd gives a stopping unit 90 s (DefaultTimeoutStop
 
 
 def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
-    """SIGINT is what Ctrl-Alt-Del sends to systemd: reboot. It needs no network, so a cut host reboots as well."""
-    supervisor = lab.processes[host.name].pid
-    first = _init_of(supervisor)
+    """SIGINT is Ctrl-Alt-Del to systemd: reboot. It needs no network, so a host cut off reboots as well."""
+    keeper = lab.processes[host.name].pid
+    first = _init_of(keeper)
     if first is None:
         raise WrightError.of("lab-host-down", f"{host.name} is down", f"wright lab fault undo {host.name}")
     os.kill(first, signal.SIGINT)
     deadline = time.monotonic() + SHUTDOWN_LIMIT_S
-    while _init_of(supervisor) in (first, None):
+    while _init_of(keeper) in (first, None):
         if time.monotonic() > deadline:
             raise WrightError.of(
                 "lab-host-silent", f"{host.name} does not shut down", "wright lab fault kill-host"
@@ -41,10 +41,15 @@ def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState: 
     return lab
 
 
-def _init_of(supervisor: int) -> int | None:
+def _init_of(keeper: int) -> int | None:
     """The host's process 1, as this machine numbers it; None between two boots."""
+    nspawn = _child_of(keeper)
+    return None if nspawn is None else _child_of(nspawn)
+
+
+def _child_of(pid: int) -> int | None:
     try:
-        children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
-    except FileNotFoundError:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
         return None
-    return int(children[0]) if children else None
+    return int(children[-1]) if children else None
