@@ -50,9 +50,9 @@ def check(
     """Make a check of a judge.
 
     The judge gets `(want, *facts)` of one host; with `together` it gets `(cluster, *facts)`, each fact a
-    mapping from host to value that holds only the hosts where it was read. `when` says which hosts it concerns,
-    `unless` gives the reason why a host is skipped without being asked, or no text.
-    `on` names the occasions: `prolog` checks are quick and never ask slurmctld.
+    mapping from host to value that holds only the hosts where it was read. `when` says which hosts it
+    concerns, `unless` gives the reason why a host is skipped without being asked, or no text. `on` names the
+    occasions: `prolog` checks are quick and never ask slurmctld.
     """
 
     def decorate(judge: Callable[..., Answer]) -> Check:

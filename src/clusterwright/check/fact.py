@@ -10,7 +10,7 @@ from clusterwright.spec.cluster import Cluster, Host
 
 T = TypeVar("T")
 
-LIMIT_S = 10.0  # ours: with a load of 15 per core the slowest of our plain commands took 5 s; a wedged one never ends
+LIMIT_S = 10.0  # ours: on a machine with 15 processes per core our plain commands took up to 5 s
 
 
 @dataclass(frozen=True, slots=True)

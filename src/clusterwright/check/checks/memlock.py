@@ -14,9 +14,14 @@ def _is_compute(want: Want) -> bool:
     return want.is_compute
 
 
+def _in_lab(want: Want) -> str:
+    return "a lab's host cannot raise its machine's limits" if want.cluster.lab else ""
+
+
 @check(
     slurmd_limits,
     when=_is_compute,
+    unless=_in_lab,
     mend="LimitMEMLOCK=infinity in slurmd's unit, then systemctl restart slurmd",
 )
 def memlock(_want: Want, have: dict[str, int]) -> Verdict:

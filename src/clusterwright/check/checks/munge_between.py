@@ -19,7 +19,7 @@ from clusterwright.spec.cluster import Cluster
 def munge_between(
     _cluster: Cluster, have: Mapping[str, str], decoded: Mapping[str, dict[str, str]]
 ) -> list[Verdict]:
-    """The control host decodes what every host encodes: one key, and clocks within 5 minutes of each other."""
+    """The control host decodes what every host encodes: one key, and clocks that agree within 5 minutes."""
     ((control, found),) = decoded.items()
     want = f"Success when {control} decodes it"
     return [

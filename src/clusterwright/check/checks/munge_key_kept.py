@@ -10,7 +10,7 @@ from clusterwright.check.verdict import Verdict
 
 @check(
     munge_key,
-    mend="chown munge:munge and chmod 0400 the key, systemctl restart munge; a key that others read has to be replaced",
+    mend="chown munge and chmod 0400 the key, restart munge; a key that others could read has to go",
 )
 def munge_key_kept(_want: Want, have: MungeKey) -> Verdict:
     """Only munge itself can read its key (munged(8): not readable by group or other)."""

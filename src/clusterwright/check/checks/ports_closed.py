@@ -25,7 +25,7 @@ def _off(want: Want) -> str:
     (listening, ports, trespass),
     together=True,
     unless=_off,
-    mend="`nft list table inet clusterwright` on the host; apply the cluster file again to close what was opened",
+    mend="`nft list ruleset` on the host shows what was opened; apply the cluster file again",
 )
 def ports_closed(
     cluster: Cluster,

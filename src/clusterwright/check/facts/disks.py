@@ -1,3 +1,4 @@
+# ruff: noqa: S108 (temporary folders are looked at here, not used)
 """Free space and free inodes."""
 
 from __future__ import annotations

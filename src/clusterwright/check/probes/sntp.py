@@ -20,8 +20,10 @@ EPOCH = 2208988800  # seconds from 1900, where NTP counts from, to 1970 (RFC 590
 def exchange(link: socket.socket) -> Optional[Tuple[float, float]]:
     """This clock's offset from the server's and the round trip, in seconds; None when nothing came back."""
     mine = os.urandom(8)  # comes back as the origin: an answer to an earlier packet is not ours
+    sent = (
+        time.time()
+    )  # before it is sent: a pause in between makes the round trip longer, not the offset wrong
     link.send(b"\x23".ljust(40, b"\0") + mine)  # no leap warning, version 4, client
-    sent = time.time()
     answer = b""
     while answer[24:32] != mine:
         try:
