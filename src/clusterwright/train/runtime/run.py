@@ -61,7 +61,7 @@ class Run:
             else None
         )
         self._saved_step = 0
-        self._saved_at = self._stepped_at = time.monotonic()
+        self._saved_at = self._step_began = time.monotonic()
         self._save_seconds = self._step_seconds = 0.0
 
     def track(self, **objects: Any) -> None:
@@ -91,10 +91,10 @@ class Run:
             batches
         )  # a DataLoader draws a random number here, at each start: states are put back after it
         state.put_back(own) if own else seeds.plant(self._seed, self.completed, self.rank)
-        self._saved_at = self._stepped_at = time.monotonic()
+        self._saved_at = self._step_began = time.monotonic()
         while not self.stopped and (until is None or self.completed < until):
             self._cast()
-            before = self.completed
+            before, self._step_began = self.completed, time.monotonic()
             try:
                 batch = next(source)
             except StopIteration:
@@ -108,8 +108,7 @@ class Run:
 
     def step(self, loss: torch.Tensor | float) -> None:
         """An optimiser step is complete; rank 0 writes the loss that it was given."""
-        now = time.monotonic()
-        seconds, self._stepped_at = now - self._stepped_at, now
+        seconds = time.monotonic() - self._step_began
         self._step_seconds = max(self._step_seconds, seconds)
         self.completed += 1
         samplers = [each for each in self._tracked.values() if isinstance(each, Sampler)]

@@ -1,0 +1,61 @@
+"""Text to train on: files as bytes, cut into windows; by default Python's own standard library."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+
+_HELD_OUT = 20  # each twentieth file is for validation
+_SUFFIXES = (".py", ".txt", ".md", ".rst")
+_ELSEWHERE = {
+    "site-packages",
+    "dist-packages",
+    "test",
+    "tests",
+    "__pycache__",
+}  # inside the library's folder, not of it
+
+
+class Text:
+    """Windows of `context` + 1 bytes in a row; the last byte of one is the first of the next."""
+
+    def __init__(self, data: bytes, context: int) -> None:
+        self._context = context
+        self._data = torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0)
+        if len(self) < 1:
+            raise ValueError(f"{len(data)} bytes of text are not enough for one window of {context + 1}")
+
+    def __len__(self) -> int:
+        return (self._data.numel() - 1) // self._context
+
+    def windows(self, numbers: Sequence[int], device: torch.device) -> torch.Tensor:
+        """The windows of these numbers, as tokens of shape B, context + 1."""
+        starts = torch.tensor(numbers, dtype=torch.int64) * self._context
+        places = starts[:, None] + torch.arange(self._context + 1)
+        return self._data[places].to(device=device, dtype=torch.int64)
+
+
+def read(name: str, *, context: int, limit: int) -> tuple[Text, Text]:
+    """Text for training and for validation, of about `limit` bytes together: whole files are taken."""
+    folder = Path(name or sysconfig.get_path("stdlib"))
+    training, validation = bytearray(), bytearray()
+    for number, path in enumerate(files(folder)):
+        (validation if number % _HELD_OUT == 1 else training).extend(path.read_bytes())
+        if len(training) + len(validation) >= limit:
+            break
+    if not validation:
+        raise ValueError(
+            f"{folder} holds fewer than two text files ({', '.join(_SUFFIXES)}); one is held out"
+        )
+    return Text(bytes(training), context), Text(bytes(validation), context)
+
+
+def files(folder: Path) -> Iterator[Path]:
+    """The text files in a folder and below, in the same order everywhere, looked for only as far as needed."""
+    for root, below, names in os.walk(folder):
+        below[:] = sorted(set(below) - _ELSEWHERE)
+        yield from (Path(root, name) for name in sorted(names) if name.endswith(_SUFFIXES))
