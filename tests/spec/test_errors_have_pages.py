@@ -40,7 +40,7 @@ def _name(function):
 
 
 def shown(file):
-    """What is said of a bad file; a job is held against the cluster beside it, else against the lab's."""
+    """What is said of a bad file; a job is held against the cluster beside it, else against the common one."""
     source_name = "cluster.yaml"
     try:
         source = read(file.read_bytes(), source_name)
@@ -48,7 +48,7 @@ def shown(file):
             cluster_of(source)
             return "nothing is wrong"
         own = file.with_suffix(".cluster.yaml")
-        beside = own if own.exists() else ROOT / "examples" / "lab" / "cluster.yaml"
+        beside = own if own.exists() else GOLDEN / "common.cluster.yaml"
         cluster = read(beside.read_bytes(), "cluster.yaml")
         source = read(file.read_bytes(), "job.yaml")
         job, whole = job_of(source), cluster_of(cluster)

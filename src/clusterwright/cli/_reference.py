@@ -19,8 +19,8 @@ def fields_page() -> str:
     head = (
         "# Fields of cluster.yaml and job.yaml\n\n"
         "`NAME` stands for a name that you give, `[]` for the items of a list.\n"
-        "The last column says what a change costs a cluster that is running: nothing (live), a restart of a service,\n"
-        "a drain or reboot of the hosts, or a rebuild.\n"
+        "The last column says what a change costs a running cluster: nothing (live), a restart of a service,\n"
+        "a drain or reboot of hosts, or a rebuild.\n"
         "`wright explain FIELD` shows one of them.\n"
     )
     return head + "".join(f"\n## {kind}.yaml\n\n{_table(fields(kind))}" for kind in ("cluster", "job"))
@@ -51,7 +51,8 @@ def _error(code: str, page: str, golden: Path) -> str:
 
 def cli_page() -> str:
     """docs/reference/cli.md: every command and what it does."""
-    head = "# Commands\n\n`wright COMMAND --help` shows what a command takes.\n\n| command | what it does |\n| --- | --- |\n"
+    head = "# Commands\n\n`wright COMMAND --help` shows what a command takes.\n\n"
+    head += "| command | what it does |\n| --- | --- |\n"
     return head + "".join(f"| `wright {name}` | {line} |\n" for name, line in commands())
 
 

@@ -38,7 +38,7 @@ class Source:
     def place(self, loc: Loc, *, key: bool = False) -> Place:
         """Where the value at that path stands (or its key); the nearest enclosing one where there is none."""
         known = loc
-        if loc and loc[0] not in self.values:  # a default of a section that is not in the file
+        if loc and loc[:1] not in self.spots:  # a default of a section that is not in the file
             return Place(self.file, path=dotted(loc), shown="(not given)")
         while known and known not in self.spots:
             known = known[:-1]

@@ -1,0 +1,121 @@
+"""Sizes, rates and durations: every form in, the shortest exact form out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterwright import units
+
+NUMBERS = st.integers(min_value=0, max_value=units.MAX_INT64)
+
+
+@given(NUMBERS)
+def test_a_formatted_size_reads_as_itself(number):
+    """parse(format(x)) == x for sizes."""
+    assert units.parse_size(units.format_size(number)) == number
+
+
+@given(NUMBERS)
+def test_a_formatted_rate_reads_as_itself(number):
+    """parse(format(x)) == x for rates."""
+    assert units.parse_rate(units.format_rate(number)) == number
+
+
+@given(NUMBERS)
+def test_a_formatted_duration_reads_as_itself(number):
+    """parse(format(x)) == x for durations."""
+    assert units.parse_duration(units.format_duration(number)) == number
+
+
+@given(st.text())
+def test_any_text_is_a_quantity_or_is_refused_with_a_mend(text):
+    """No text makes a parser fail in another way than by QuantityError, which has both halves."""
+    for parse in (units.parse_size, units.parse_rate, units.parse_duration):
+        assert read_or_refused(parse, text)
+
+
+def read_or_refused(parse, text):
+    """True when it is a number that 64 bits hold, or is refused with a message and a mend."""
+    try:
+        return 0 <= parse(text) <= units.MAX_INT64
+    except units.QuantityError as why:
+        return bool(why.message and why.mend)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("512GiB", 2**39),
+        ("3.2TB", 3_200_000_000_000),
+        ("1 KiB", 1024),
+        ("0.5kB", 500),
+        ("8EB", None),
+        ("7PiB", 7 * 2**50),
+    ],
+)
+def test_sizes(text, number):
+    """GB is 10^9 and GiB 2^30; a unit that is not known is refused."""
+    if number is None:
+        with pytest.raises(units.QuantityError, match="is not a size"):
+            units.parse_size(text)
+    else:
+        assert units.parse_size(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("400Gbit/s", 400 * 10**9), ("50GB/s", 400 * 10**9), ("1KiB/s", 8192)]
+)
+def test_rates_are_bits_unless_bytes_are_written(text, number):
+    """400 Gbit/s and 50 GB/s are the same."""
+    assert units.parse_rate(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("90s", 90), ("15m", 900), ("12h30m", 45000), ("1d 12h", 129600), ("2w", 1209600)]
+)
+def test_durations(text, number):
+    """Units add up."""
+    assert units.parse_duration(text) == number
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "said"),
+    [
+        (units.parse_duration, "12:30:00", "clock form"),
+        (units.parse_duration, "90", "not a duration"),
+        (units.parse_duration, "", "not a duration"),
+        (units.parse_duration, "12h30", "not a duration"),
+        (units.parse_duration, "٣h", "not a duration"),
+        (units.parse_duration, f"{2**63}s", "more than 64 bits"),
+        (units.parse_size, "512", "not a size"),
+        (units.parse_size, "-1GiB", "not a size"),
+        (units.parse_size, "0.3B", "fraction"),
+        (units.parse_size, "99999999999GiB", "more than 64 bits"),
+        (units.parse_size, "9" * 5000 + "GiB", "not a size"),
+        (units.parse_rate, "25Gbit", "not a rate"),
+        (units.parse_rate, "25GiB", "not a rate"),
+    ],
+)
+def test_what_is_no_quantity(parse, text, said):
+    """Bare numbers, clock forms, fractions of the smallest unit and 64-bit overflow are refused."""
+    with pytest.raises(units.QuantityError, match=said):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "mend"), [("64G", "write 64GiB"), ("64gb", "write 64GB"), ("64mib", "write 64MiB")]
+)
+def test_a_slip_in_the_letters_is_mended_with_the_users_own_number(text, mend):
+    """The mend can be copied as it is."""
+    with pytest.raises(units.QuantityError) as caught:
+        units.parse_size(text)
+
+    assert caught.value.mend == mend
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0-00:00:00"), (45000, "0-12:30:00"), (7 * 86400 + 61, "7-00:01:01")]
+)
+def test_slurm_time(seconds, text):
+    """Slurm's own form has days, hours, minutes and seconds, so that nothing is taken for minutes."""
+    assert units.format_slurm_time(seconds) == text
