@@ -15,7 +15,7 @@ def _off(want: Want) -> str:
 @check(
     firewall_rules,
     unless=_off,
-    mend="systemctl restart nftables; apply the cluster file again if its rules were edited",
+    mend="systemctl restart clusterwright-firewall; apply the cluster file again if its rules were edited",
 )
 def firewall_on(_want: Want, have: tuple[Chain, ...]) -> Verdict:
     """A chain on the input hook drops what no rule lets in, and it has rules."""

@@ -16,16 +16,21 @@ from clusterwright.spec.cluster import Cluster
     mend="apply the cluster file again, or `wright apply --dry-run` to see who edited what",
 )
 def slurm_files_equal(cluster: Cluster, have: Mapping[str, dict[str, str]]) -> list[Verdict]:
-    """Slurm.conf, gres.conf, cgroup.conf and topology.conf are the same files on every host that has them."""
-    usual: dict[str, str] = {}
-    for name in FILES:
-        prints = {host: files[name] for host, files in have.items() if name in files}
-        usual |= {name: most_common(prints, cluster.control.name)} if prints else {}
+    """Every file of Slurm's configuration that most hosts have is the same one on every host."""
+    usual = {name: most_common(_prints(have, name), cluster.control.name) for name in FILES}
     return [_verdict(host, files, usual) for host, files in have.items()]
 
 
+def _prints(have: Mapping[str, dict[str, str]], name: str) -> dict[str, str]:
+    return {host: files.get(name, "") for host, files in have.items()}
+
+
 def _verdict(host: str, files: dict[str, str], usual: dict[str, str]) -> Verdict:
-    odd = [f"{name} differs" for name, digest in files.items() if digest != usual[name]]
-    odd += [] if "slurm.conf" in files else ["slurm.conf is missing"]
+    odd = [
+        f"{name} {'differs' if name in files else 'is missing'}"
+        for name in FILES
+        if files.get(name, "") != usual[name]
+    ]
+    odd += [] if "slurm.conf" in files or usual["slurm.conf"] else ["slurm.conf is missing"]
     saw = ", ".join(odd) or f"{', '.join(files)} equal"
     return expect(not odd, saw=saw, want="the same files in /etc/slurm on all hosts", subject=host)

@@ -10,6 +10,8 @@ _LOCAL = ("127.", "[::1]", "[::ffff:127.")
 @fact("ss", "-Hltn")
 def listening(out: str) -> tuple[int, ...]:
     """Ports on which something listens for other hosts, in order; those of the loopback are left out."""
-    rows = (line.split() for line in out.splitlines())
-    own = [row[3] for row in rows if row[0] == "LISTEN" and not row[3].startswith(_LOCAL)]
+    rows = [line.split() for line in out.splitlines()]
+    if any(row[0] != "LISTEN" for row in rows):
+        raise ValueError(out)
+    own = [row[3] for row in rows if not row[3].startswith(_LOCAL)]
     return tuple(sorted({int(address.rpartition(":")[2]) for address in own}))

@@ -34,13 +34,13 @@ def slurm_nodes(out: str) -> tuple[SlurmNode, ...]:
 
 
 def _node(line: str) -> SlurmNode:
-    reason = re.search(r"\bReason=(.*?)(?: Comment=|$)", line)
-    values = dict(re.findall(r"(?:^|\s)([A-Za-z][A-Za-z:/]*)=(\S+)", line))
+    told, _, reason = line.partition(" Reason=")  # free text, so nothing is read from behind it
+    values = dict(re.findall(r"(?:^|\s)([A-Za-z][A-Za-z:/]*)=(\S+)", told))
     gpu = _GPU.search(values.get("Gres", ""))
     return SlurmNode(
         name=values["NodeName"],
         state=tuple(values["State"].split("+")),
-        reason=reason[1].strip() if reason else "",
+        reason=reason.partition(" Comment=")[0].strip(),
         cpus=int(values["CPUTot"]),
         memory_bytes=int(values["RealMemory"]) * MiB,
         gpus=int(gpu[2]) if gpu else 0,

@@ -8,5 +8,6 @@ try:
     with opener.open(sys.argv[1], timeout=4) as answer:
         sys.stdout.write(answer.read().decode(errors="replace"))
 except OSError as why:
-    sys.stdout.write("error: %s\n" % getattr(why, "reason", why))
+    cause = getattr(why, "reason", why)
+    sys.stdout.write("error: %s\n" % (getattr(cause, "strerror", None) or cause))
     sys.exit(1)

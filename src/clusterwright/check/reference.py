@@ -1,0 +1,47 @@
+"""The reference page of all checks, made from the checks themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from clusterwright.check.expectation import Check
+from clusterwright.check.fact import Fact
+from clusterwright.check.registry import all_checks
+
+_HEAD = """# Checks
+
+Made from the checks themselves by `wright check`'s own registry; edits here are lost.
+
+`wright check cluster.yaml` asks every host once over SSH and says where it is not what the cluster file wants.
+A check is `ok`, `warn`, `fail`, `unknown` (it could not be seen: the tool is missing, failed or overran its limit) or `skipped`
+(switched off, or not to be had there). Only `ok` is green.
+Exit code 5: something failed. Exit code 1: nothing failed, but something is unknown. Exit code 0: all else.
+
+| check | what holds when it is ok |
+| --- | --- |
+"""
+
+
+def reference() -> str:
+    """The whole page, as Markdown."""
+    checks = all_checks()
+    table = "".join(f"| [{each.id}](#{each.id}) | {each.about} |\n" for each in checks)
+    return _HEAD + table + "".join("\n" + "\n".join(_section(each)) + "\n" for each in checks)
+
+
+def _section(each: Check) -> Iterator[str]:
+    yield f"## {each.id}\n"
+    yield f"{each.about}\n"
+    yield f"- Looks at: {'the hosts together' if each.together else 'each host by itself'}."
+    for needed in each.needs:
+        yield f"- Fact `{needed.id}`: {needed.about} {_limit(needed)}"
+    yield f"- Occasions: {', '.join(each.on)}."
+    yield f"- Mend: {each.mend}."
+
+
+def _limit(needed: Fact[Any]) -> str:
+    if not needed.probe and needed.id == "reached":
+        return "Known without asking."
+    where = "on the control host, in a second round" if needed.after else "on the host"
+    return f"Read {where}, within {needed.limit_s:g} s."
