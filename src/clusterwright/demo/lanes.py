@@ -190,9 +190,11 @@ def _attempts(events: Sequence[Event]) -> list[_Round]:
 
 
 def _ready(events: Sequence[Event], start: float, end: float) -> float | None:
-    """When the last rank of the group had joined it."""
-    times = [event.time for event in events if event.kind == "group_ready" and start <= event.time <= end]
-    return max(times, default=None)
+    """When the group's first step began; its text and checkpoint are read after the ranks have met."""
+    inside = [event for event in events if start <= event.time <= end]
+    met = max((event.time for event in inside if event.kind == "group_ready"), default=None)
+    steps = [event.time - float(event.more.get("seconds", 0)) for event in inside if event.kind == "step"]
+    return met if met is None else max([met, *steps[:1]])
 
 
 def _once_a_round(events: Iterable[Event], kind: str) -> Iterator[Event]:

@@ -1,0 +1,38 @@
+"""`wright demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def demo(
+    *,
+    out: Path = Path("build/demo"),
+    local: Annotated[bool, Parameter(negative="")] = False,
+    cluster: Path | None = None,
+    job: Path | None = None,
+) -> int:
+    """Make a lab, train on it, kill a host in the middle, and write a report of it; then take the lab down.
+
+    Exit code: 0 when all that the report claims happened, 1 otherwise.
+
+    Parameters
+    ----------
+    out
+        Where report.json and report.html go.
+    local
+        No lab: the same training as ranks on this machine, one of them killed.
+    cluster
+        Another file of a lab; else examples/lab/cluster.yaml.
+    job
+        Another job file; else a small transformer on two hosts, with a third held ready.
+    """
+    from clusterwright.cli._show import say  # noqa: PLC0415 (start-up time)
+    from clusterwright.demo.story import demo as tell  # noqa: PLC0415
+    from clusterwright.spec.load import load_job  # noqa: PLC0415
+
+    made = tell(out, local=local, cluster_file=cluster, job=load_job(job) if job else None, write=say)
+    return 0 if made.ok else 1

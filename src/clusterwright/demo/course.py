@@ -1,0 +1,109 @@
+"""A training under way: its events followed and told, and when to strike whom. The choices are pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from clusterwright.demo import reckon
+from clusterwright.demo.events import Event, parse_events
+from clusterwright.demo.talk import Talk
+from clusterwright.edge.clock import Clock
+from clusterwright.errors import WrightError
+from clusterwright.train.launch import Run, ended
+from clusterwright.train.launch.events import Here, There
+
+LOOK_S = 0.5  # a look is one ssh, 40 ms of processor time here
+LIMIT_S = 900  # a training of 300 steps takes a minute; a machine that needs longer than this is not able
+
+
+class Course:
+    """Follows one run; `events` holds all that it has said so far."""
+
+    def __init__(self, run: Run, place: There | Here, talk: Talk, clock: Clock) -> None:
+        self.run, self._place, self._talk, self._clock = run, place, talk, clock
+        self.events: tuple[Event, ...] = ()
+        self.text = ""
+        self._told: set[tuple[float, str, str]] = set()
+
+    def until(self, done: Callable[[Sequence[Event]], bool], what: str) -> None:
+        """Look until that is so.
+
+        Raises:
+            WrightError: the run ended before, or the limit passed.
+        """
+        limit = self._clock.monotonic() + LIMIT_S
+        while True:
+            over = ended(self.run, self._place)
+            self.look()
+            if done(self.events):
+                return
+            if over or self._clock.monotonic() > limit:
+                said = f"it ended: {over.outcome}, {over.why}" if over else f"{LIMIT_S} s passed"
+                raise WrightError.of(
+                    "demo-training", f"before {what}, {said}\n{self._last_lines()}", "read the lines above"
+                )
+            self._clock.sleep(LOOK_S)
+
+    def finish(self) -> None:
+        """Look until the run is over."""
+        self.until(
+            lambda events: bool(reckon.finished(events)) and bool(ended(self.run, self._place)),
+            "the last step",
+        )
+
+    def look(self) -> None:
+        """Read the events once more, and tell the new ones."""
+        self.text = self._place.text(self.run.folder, "events/*.jsonl")
+        self.events, _ = parse_events([self.text])
+        for event in self.events:
+            key = (event.time, event.kind, event.host)
+            said = narrate(event, self.events)
+            if said and key not in self._told:
+                self._talk.say(said)
+            self._told.add(key)
+
+    def _last_lines(self) -> str:
+        texts = [
+            self._place.text(self.run.folder, pattern)
+            for pattern in ("slurm-*.out", "job.out", "logs/*/*/*/*/*/stderr.log")
+        ]
+        return "\n".join("\n".join(text.splitlines()[-15:]) for text in texts if text)
+
+
+def narrate(event: Event, events: Sequence[Event]) -> str | None:
+    """A line for people about an event; None for one that is not worth a line."""
+    more = event.more
+    if event.kind == "generation_start":
+        return f"generation {event.generation} trains on {_listed(more.get('hosts'))}"
+    if event.kind == "host_lost":
+        return f"{more.get('lost')} is lost: silent for {more.get('silence_s')} s"
+    if event.kind == "resumed" and event.rank == 0:
+        return f"the ranks resume from step {event.step}"
+    if event.kind == "checkpoint" and event.rank in (0, None):
+        done = reckon.steps_done(events).get(event.step)
+        return f"step {event.step} saved" + (f", loss {done.loss:.3f}" if done else "")
+    if event.kind == "finished":
+        return f"finished after step {event.step}, loss {more.get('loss'):.4f}"
+    return None
+
+
+def strike_step(steps: int, every: int) -> int:
+    """When to strike: past the half of the training, and half-way between two checkpoints."""
+    return steps // 2 // every * every + every // 2
+
+
+def ripe(events: Sequence[Event], step: int) -> bool:
+    """True when that step is done, and two checkpoints are there to go back to."""
+    last = max((event.step for event in events if event.kind == "step"), default=0)
+    return last >= step and len(reckon.checkpoints(events)) > 1
+
+
+def victim(events: Sequence[Event]) -> str | None:
+    """The host to kill: one that trains, and not the one that the supervisor runs on."""
+    batch = next((event.host for event in events if event.kind == "job_start"), None)
+    starts = [event.more.get("hosts", ()) for event in events if event.kind == "generation_start"]
+    return next((host for host in reversed(starts[-1]) if host != batch), None) if starts else None
+
+
+def _listed(hosts: object) -> str:
+    return hosts if isinstance(hosts, str) else ", ".join(hosts) if isinstance(hosts, list) else "?"

@@ -1,0 +1,42 @@
+"""What a person sees while the demo goes on: chapters with their seconds, and lines under them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from clusterwright.edge.clock import Clock
+
+
+class Talk:
+    """Says what happens, and keeps how long each chapter took."""
+
+    def __init__(self, write: Callable[[str], None], clock: Clock) -> None:
+        self._write, self._clock = write, clock
+        self._began = clock.monotonic()
+        self.seconds: dict[str, float] = {}
+
+    def say(self, text: str) -> None:
+        """Lines under the chapter, with the seconds since the demo began."""
+        for line in text.splitlines():
+            self._write(f"{self._now():7.1f} s    {line}")
+
+    @contextmanager
+    def chapter(self, name: str, what: str) -> Iterator[None]:
+        """A chapter that is timed under that name, also when it fails."""
+        began = self._clock.monotonic()
+        self._write(f"{self._now():7.1f} s  {what}")
+        done = "failed"
+        try:
+            yield
+            done = "done"
+        finally:
+            self.seconds[name] = self._clock.monotonic() - began
+            self.say(f"{done} in {self.seconds[name]:.1f} s")
+
+    def end(self) -> None:
+        """The whole, as `total`."""
+        self.seconds["total"] = self._now()
+
+    def _now(self) -> float:
+        return self._clock.monotonic() - self._began
