@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -73,20 +74,42 @@ def fault(
         say("\n".join(f"undone: {one.kind} on {one.host}" for one in undone) or f"no fault on {host}")
         return 0
     options = {key: value for key, value in (("network", network), ("rate", rate)) if value is not None}
-    labs.fault(chosen, kind, host, **options)
-    say(f"{kind} on {host}: done; take it back with: wright lab fault undo {host}")
+    lasts = any(
+        (one.kind, one.host) == (kind, host) for one in labs.fault(chosen, kind, host, **options).faults
+    )
+    say(f"{kind} on {host}: done" + (f"; take it back with: wright lab fault undo {host}" if lasts else ""))
     return 0
 
 
 @lab.command
-def down(name: str | None = None, /) -> int:
-    """Take a lab away: its hosts, their disks, its networks and its shared folder."""
+def down(name: str | None = None, /, *, yes: bool = False) -> int:
+    """Take a lab away: its hosts, their disks, its networks and its shared folder with the runs in it.
+
+    Asks on a terminal when there are runs, unless told --yes.
+    """
     from clusterwright import lab as labs  # noqa: PLC0415
     from clusterwright.cli._show import say  # noqa: PLC0415
 
-    left = labs.down(_name(name), say=say)
+    if name is None and not labs.labs():
+        say("there is no lab; nothing to do")
+        return 0
+    chosen = _name(name)
+    if chosen not in labs.labs():
+        say(f"there is no lab `{chosen}`; labs at present: {', '.join(labs.labs()) or 'none'}")
+    if not (yes or _agreed(chosen)):
+        return 1
+    left = labs.down(chosen, say=say)
     say("\n".join(f"left behind: {item}" for item in left)) if left else None
     return 1 if left else 0
+
+
+def _agreed(name: str) -> bool:
+    """True unless there are runs to lose and somebody at the terminal who does not want that."""
+    from clusterwright.lab.state import folder  # noqa: PLC0415
+
+    if not sys.stdin.isatty() or not any(folder(name).glob("shared/*/runs/*")):
+        return True
+    return input(f"The runs in lab `{name}`'s shared folder go with it. Take it down? [y/N] ").strip() == "y"
 
 
 def _uptime(uptime_s: int | None) -> str:

@@ -15,7 +15,7 @@ from clusterwright.errors import Finding
 PROGRAMS = {
     "mmdebstrap": "mmdebstrap", "systemd-nspawn": "systemd-container", "ip": "iproute2", "tc": "iproute2",
     "mount": "mount", "umount": "mount", "mkfs.ext4": "e2fsprogs", "ssh": "openssh-client",
-    "ssh-keygen": "openssh-client", "apt-config": "apt",
+    "ssh-keygen": "openssh-client", "apt-config": "apt", "setpriv": "util-linux",
 }  # fmt: skip
 KEYRING_PACKAGE = "debian-archive-keyring"
 
@@ -74,7 +74,9 @@ def _programs(machine: Machine) -> list[Finding]:
     )
     return [
         Finding(
-            "lab-missing-program", f"not installed: {what}", f"apt-get install {' '.join(sorted(packages))}"
+            "lab-missing-program",
+            f"not installed, or not on the PATH: {what}",
+            f"apt-get install {' '.join(sorted(packages))}",
         )
     ]
 
@@ -135,8 +137,9 @@ def _distribution_of(os_release: str) -> str:
 
 
 def _path() -> str:
-    """Also where root's programs are, which an ordinary user's PATH leaves out on Debian."""
-    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    """For an ordinary user also where root's programs are: Debian leaves them out of a user's PATH."""
+    path = os.environ.get("PATH", "")
+    return path if os.geteuid() == 0 else f"{path}:/usr/sbin:/sbin"
 
 
 def _module(name: str) -> bool:

@@ -59,6 +59,20 @@ def is_running(process: Process | None) -> bool:
     return process is not None and started_ticks(process.pid) == process.started_ticks
 
 
+def init_of(keeper: Process) -> int | None:
+    """The host's process 1, as this machine numbers it; None while there is none, as between two boots."""
+    nspawn = _child_of(keeper.pid) if is_running(keeper) else None
+    return None if nspawn is None else _child_of(nspawn)
+
+
+def _child_of(pid: int) -> int | None:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return int(children[-1]) if children else None
+
+
 def wait_for_ssh(lab: LabState, names: list[str], *, limit_s: float = BOOT_LIMIT_S) -> None:
     """Every one of the hosts has run a command for us over ssh.
 

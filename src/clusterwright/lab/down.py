@@ -17,15 +17,14 @@ NSPAWN = Path("/run/systemd/nspawn")
 
 
 def down(name: str, *, say: Callable[[str], None] = lambda _: None) -> list[str]:
-    """The lab is gone with all that was on it; returns what is left behind, which should be nothing.
+    """The lab, if there is one, is gone with all that was on it; returns what is left: nothing, if all is well.
 
     Hosts are killed, not shut down: their disks go as well, so an orderly stop would keep nothing.
     """
-    state.require(name)
     started = time.monotonic()
     with state.locked(state.folder(name)):
         lab = state.read(name)
-        left = clean(lab) if lab else []
+        left = clean(lab) if lab else _remove_empty(state.folder(name))
     say(f"lab `{name}` is down, {len(left)} things left behind ({time.monotonic() - started:.1f} s)")
     return left
 
@@ -36,10 +35,10 @@ def clean(lab: LabState) -> list[str]:
     network.remove_links(lab.layout.hosts)  # first, so that nobody hears the dying hosts
     left = [f"process {pid} of {lab.name}" for pid in sorted(cgroups.kill(lab.name))]
     masters.remove(lab.name)
+    for host in lab.layout.hosts:
+        _forget_nspawn(machine_name(lab.name, host.name), lab.host_folder(host.name) / "root")
     _unmount(lab.folder)
     network.remove(lab.layout)
-    for host in lab.layout.hosts:
-        _forget_nspawn(machine_name(lab.name, host.name))
     left += [f"control group {group}" for group in cgroups.remove(lab.name)]
     left += [f"mount {path}" for path in mounts_under(lab.folder)] + network.left(lab.layout)
     return left + _remove_folder(lab, left)
@@ -62,11 +61,22 @@ def _unmount(folder: Path) -> None:
             run(("umount", "--lazy", path))
 
 
-def _forget_nspawn(machine: str) -> None:
-    """A killed systemd-nspawn leaves its propagation folder."""
+def _forget_nspawn(machine: str, root: Path) -> None:
+    """A killed systemd-nspawn leaves its propagation folder, and a lock named after the root's inode."""
+    if root.exists():
+        inode = root.stat()
+        (NSPAWN / "locks" / f"inode-{inode.st_dev}:{inode.st_ino}").unlink(missing_ok=True)
     for path in (NSPAWN / "propagate" / machine, NSPAWN / "unix-export" / machine):
         if path.exists() and not mounts_under(path):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _remove_empty(folder: Path) -> list[str]:
+    """The folder of an `up` that was cut short before its journal was whole: nothing else can be in it."""
+    for scratch in folder.glob(".lab.json.*"):
+        scratch.unlink()
+    folder.rmdir()
+    return []
 
 
 def _remove_folder(lab: LabState, left: list[str]) -> list[str]:

@@ -146,6 +146,7 @@ def _mmdebstrap(scratch: Path, say: Callable[[str], None]) -> None:
     (scratch / "apt.conf").write_text(_apt_settings())
     (scratch / "customize").write_text(CUSTOMIZE)
     argv = [
+        "setpriv", "--pdeathsig", "TERM",  # it ends, and cleans up, when we are killed
         "mmdebstrap", "--mode=root", "--variant=minbase", "--format=directory",
         f"--include={','.join(PACKAGES)}", f"--aptopt={scratch}/apt.conf",
         *(f"--dpkgopt=path-exclude={path}" for path in _LEAVE_OUT),

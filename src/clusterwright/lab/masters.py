@@ -7,6 +7,7 @@ takes the lab away closes it by its socket.
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from clusterwright.edge.processes import run
@@ -36,3 +37,5 @@ def remove(lab: str) -> None:
     """No connection is left, nor the folder."""
     close(lab)
     shutil.rmtree(folder(lab), ignore_errors=True)
+    with suppress(OSError):  # other labs may have theirs
+        folder(lab).parent.rmdir()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import fcntl
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,11 +15,12 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from clusterwright.edge.files import write_whole
-from clusterwright.errors import WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.lab.layout import Layout
 from clusterwright.spec.site import Lab
 
 SCHEMA = 1
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")  # as spec.names.ClusterName
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,14 @@ _JSON = TypeAdapter(LabState)
 
 
 def folder(name: str) -> Path:
-    """The folder of the lab of that name."""
+    """The folder of the lab of that name.
+
+    Raises:
+        WrightError: no cluster can have that name; it never becomes part of a path.
+    """
+    if not _NAME.fullmatch(name):
+        mend = "names are a-z, 0-9 and -, first a letter"
+        raise WrightError.of("lab-unknown", f"`{name}` is not the name of a lab", mend, exit_code=EXIT_USAGE)
     return Path(Lab.folder(name))
 
 
@@ -115,6 +124,10 @@ def read(name: str) -> LabState | None:
         return _JSON.validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
+    except PermissionError as why:
+        raise WrightError.of(
+            "lab-needs-root", f"{path} is root's", "run the same command with sudo, or as root"
+        ) from why
     except ValidationError as why:
         raise WrightError.of(
             "lab-journal-unreadable",

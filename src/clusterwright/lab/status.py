@@ -15,7 +15,7 @@ from clusterwright.lab.state import LabState
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """One host: its uptime is that of its keeper, None when it is down; faults as a user types them."""
+    """One host: its uptime is that of its last boot, None when it is down; faults as a user types them."""
 
     host: str
     address: str
@@ -45,7 +45,8 @@ def _of(lab: LabState, one: LabHost) -> HostStatus:
     process = lab.processes.get(one.name)
     if process is None or not boot.is_running(process):
         return HostStatus(one.name, one.address, "down", None, faults)
-    uptime_s = int(_machine_uptime_s() - process.started_ticks / os.sysconf("SC_CLK_TCK"))
+    started = boot.started_ticks(boot.init_of(process) or process.pid) or process.started_ticks
+    uptime_s = int(_machine_uptime_s() - started / os.sysconf("SC_CLK_TCK"))
     if cgroups.is_frozen(lab.name, one.name):
         return HostStatus(one.name, one.address, "paused", uptime_s, faults)
     return HostStatus(one.name, one.address, "running" if boot.listens(one) else "booting", uptime_s, faults)

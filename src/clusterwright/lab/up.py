@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from clusterwright.edge.files import write_whole
+from clusterwright.edge.ssh import Ssh
 from clusterwright.errors import WrightError
 from clusterwright.lab import boot, environment, host, image, keys, masters, network, state
 from clusterwright.lab.able import able
@@ -33,16 +34,20 @@ def up(cluster: Cluster, *, say: Say = lambda _: None) -> LabState:
     wanted = layout(cluster)
     if missing := able():
         raise WrightError(*missing)
-    if standing := _standing(cluster, say):
-        return standing
+    if standing := _standing(cluster):
+        return _wake(standing, say)
     python = environment.find(cluster.lab.environment if cluster.lab else None, say)
     root_image = image.build(say)
     with state.locked(state.folder(cluster.name)):
-        if standing := _standing(cluster, say):
+        if standing := _standing(cluster):
             return standing
         _clear_remains(cluster.name, say)
         lab = _claim(cluster, wanted, root_image, python)
-        return _make(lab, python, say)
+        try:
+            return _make(lab, python, say)
+        except BaseException:
+            say(f"lab `{lab.name}` is half made: `wright lab down {lab.name}` or the next `up` takes it away")
+            raise
 
 
 def digest(cluster: Cluster) -> str:
@@ -56,7 +61,7 @@ def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def _standing(cluster: Cluster, say: Say) -> LabState | None:
+def _standing(cluster: Cluster) -> LabState | None:
     lab = state.read(cluster.name)
     if lab is None or lab.phase != "up" or lab.boot_id != boot_id():
         return None
@@ -66,7 +71,22 @@ def _standing(cluster: Cluster, say: Say) -> LabState | None:
             f"lab `{cluster.name}` is up, made from other hosts, networks or folders than the file now has",
             f"take it down first: wright lab down {cluster.name}; or give the file another `name:`",
         )
-    say(f"lab `{lab.name}` is already up: {len(lab.layout.hosts)} hosts; nothing to do")
+    return lab
+
+
+def _wake(lab: LabState, say: Say) -> LabState:
+    """Hosts that went down of themselves (`poweroff`) are booted; those that a fault keeps down stay down."""
+    killed = {fault.host for fault in lab.faults if fault.kind == "kill-host"}
+    with state.locked(lab.folder):
+        lab = state.require(lab.name)
+        off = [one for one in lab.layout.hosts if not boot.is_running(lab.processes.get(one.name))]
+        asleep = [one for one in off if one.name not in killed]
+        for one in asleep:
+            say(f"{one.name} was switched off: booting")
+            lab = boot.start(lab, one)
+        boot.wait_for_ssh(lab, [one.name for one in asleep])
+    if not asleep:
+        say(f"lab `{lab.name}` is already up: {len(lab.layout.hosts)} hosts; nothing to do")
     return lab
 
 
@@ -126,6 +146,7 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, say: Say)
         lab = boot.start(lab, one)
         say(f"booting {one.name} {one.address} ({_since(started)})")
     boot.wait_for_ssh(lab, [one.name for one in hosts])
+    _see_each_other(lab)
     lab = state.write(dataclasses.replace(lab, phase="up"))
     say(f"lab `{lab.name}` is up: {len(hosts)} hosts answer ssh ({_since(started)})")
     return lab
@@ -133,6 +154,25 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, say: Say)
 
 def _since(started: float) -> str:
     return f"{time.monotonic() - started:.1f} s"
+
+
+def _see_each_other(lab: LabState) -> None:
+    """Packets pass between hosts: a firewall of this machine may drop what its bridges carry (Docker's does).
+
+    Raises:
+        WrightError: they do not; says which setting is behind it.
+    """
+    first, last = lab.layout.hosts[0], lab.layout.hosts[-1]
+    if first == last:
+        return
+    done = Ssh(config=lab.ssh_config).run(last.name, f"ping -c 1 -W 2 {first.address}", timeout_s=20)
+    if not done.ok:
+        raise WrightError.of(
+            "lab-bridge-filtered",
+            f"{last.name} does not reach {first.name} ({first.address}), though this machine reaches both;"
+            f" most likely its firewall drops what bridges carry: {done.last_lines(2)}",
+            "sysctl net.bridge.bridge-nf-call-iptables=0, or let the firewall forward within bridges",
+        )
 
 
 def _write_access(lab: LabState) -> None:

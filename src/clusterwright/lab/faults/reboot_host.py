@@ -6,7 +6,6 @@ import os
 import signal
 import time
 from collections.abc import Mapping
-from pathlib import Path
 
 from clusterwright.errors import WrightError
 from clusterwright.lab import boot
@@ -20,13 +19,13 @@ SHUTDOWN_LIMIT_S = 100  # systemd gives a stopping unit 90 s (DefaultTimeoutStop
 
 def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
     """SIGINT is Ctrl-Alt-Del to systemd: reboot. It needs no network, so a host cut off reboots as well."""
-    keeper = lab.processes[host.name].pid
-    first = _init_of(keeper)
+    keeper = lab.processes[host.name]
+    first = boot.init_of(keeper)
     if first is None:
         raise WrightError.of("lab-host-down", f"{host.name} is down", f"wright lab fault undo {host.name}")
     os.kill(first, signal.SIGINT)
     deadline = time.monotonic() + SHUTDOWN_LIMIT_S
-    while _init_of(keeper) in (first, None):
+    while boot.init_of(keeper) in (first, None):
         if time.monotonic() > deadline:
             raise WrightError.of(
                 "lab-host-silent", f"{host.name} does not shut down", "wright lab fault kill-host"
@@ -39,17 +38,3 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
 def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001
     """It came back by itself."""
     return lab
-
-
-def _init_of(keeper: int) -> int | None:
-    """The host's process 1, as this machine numbers it; None between two boots."""
-    nspawn = _child_of(keeper)
-    return None if nspawn is None else _child_of(nspawn)
-
-
-def _child_of(pid: int) -> int | None:
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return int(children[-1]) if children else None
