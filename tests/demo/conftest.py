@@ -4,8 +4,14 @@ import json
 
 import pytest
 
+from clusterwright.check.verdict import Status, Verdict
+from clusterwright.demo.events import parse_events
+from clusterwright.demo.lanes import Fault
+from clusterwright.demo.report import DrawnCluster, DrawnHost, DrawnNetwork, Told
+
 ZERO = 1_764_000_000.0
 STEPS, EVERY, EPOCH = 60, 10, 24
+NETWORKS = ("management", "compute", "storage")
 
 
 def loss(step):
@@ -70,6 +76,7 @@ class Writer:
 
     def finish(self, generation, host):
         """The training is complete."""
+        self.now += 0.1
         self.say(
             "rank-0",
             "finished",
@@ -164,3 +171,64 @@ def lost_rank():
         "rank-0", "finished", "here", 0, rank=0, step=STEPS, loss=loss(STEPS), loss_hex=loss(STEPS).hex()
     )
     return writer.texts(), killed
+
+
+def drawn():
+    """The example's lab, as the drawing sees it."""
+    networks = tuple(
+        DrawnNetwork(name, f"10.77.{n}.0/24", "1Gbit/s", "ethernet") for n, name in enumerate(NETWORKS)
+    )
+    control = DrawnHost("control", "control", ("management", "storage"), "10.77.0.10", 0, "", None)
+    computes = [
+        DrawnHost(f"gpu-node{n}", "compute", NETWORKS, f"10.77.0.1{n}", 4, "a100", "leaf1")
+        for n in range(1, 5)
+    ]
+    return DrawnCluster("lab", "debian-12", networks, (control, *computes))
+
+
+@pytest.fixture
+def told(lost_host, whole):
+    """A demo on a lab in which all happened that it claims."""
+    killed = lost_host[1]
+    return Told(
+        mode="lab",
+        made_at="2026-11-21 13:00:00 +0000",
+        places=tuple(f"gpu-node{n}" for n in range(1, 5)),
+        cluster=drawn(),
+        seconds={
+            "image": 0.1,
+            "lab_up": 6.2,
+            "apply": 21.4,
+            "second_apply": 3.9,
+            "check": 4.2,
+            "train": 31.0,
+        },
+        second_apply_changes=0,
+        verdicts=(
+            *(Verdict("a", f"c{n}", Status.OK, "x") for n in range(9)),
+            Verdict("a", "disk", Status.WARN, "<b>"),
+        ),
+        fault=Fault("kill-host", "gpu-node2", None, killed, killed + 11, killed + 13),
+        faulted=parse_events(lost_host[0])[0],
+        uninterrupted=parse_events(whole)[0],
+        checkpoint_every=EVERY,
+        left_behind=(),
+        software={"torch": "2.13.0"},
+        machine={"cores": "2"},
+    )
+
+
+@pytest.fixture
+def told_local(lost_rank, whole):
+    """A demo on one machine in which all happened that it claims."""
+    return Told(
+        mode="local",
+        made_at="2026-11-21 13:00:00 +0000",
+        places=tuple(f"rank {rank}" for rank in range(4)),
+        fault=Fault("kill-rank", "here", 2, lost_rank[1]),
+        faulted=parse_events(lost_rank[0])[0],
+        uninterrupted=parse_events(whole)[0],
+        checkpoint_every=EVERY,
+        left_behind=(),
+        reasons={"lab": "not root", "seconds.lab_up": "needs hosts"},
+    )

@@ -57,10 +57,9 @@ class Course:
         self.events, _ = parse_events([self.text])
         for event in self.events:
             key = (event.time, event.kind, event.host)
-            said = narrate(event, self.events)
-            if said and key not in self._told:
-                self._talk.say(said)
-            self._told.add(key)
+            if key not in self._told:
+                self._told.add(key)
+                self._talk.say(narrate(event, self.events) or "")
 
     def _last_lines(self) -> str:
         texts = [

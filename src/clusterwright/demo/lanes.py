@@ -156,7 +156,11 @@ def _generations(events: Sequence[Event]) -> list[_Round]:
     rounds = []
     for number, event in enumerate(starts):
         generation = event.generation
-        ends = [end.time for end in events if end.kind == "generation_end" and end.generation == generation]
+        ends = [
+            end.time
+            for end in events
+            if end.kind == "generation_end" and end.generation == generation and end.time > event.time
+        ]
         ends += [starts[number + 1].time] if number + 1 < len(starts) else [last]
         ready = _ready(events, event.time, min(ends))
         rounds.append(_Round(frozenset(_hosts(event)), generation, event.time, ready, min(ends)))
@@ -208,6 +212,6 @@ def _once_a_round(events: Iterable[Event], kind: str) -> Iterator[Event]:
 
 
 def _shifted(spans: Iterable[Span], zero: float) -> Iterator[Span]:
-    for span in spans:
+    for span in sorted(spans, key=lambda span: span.start):
         if span.end > span.start:
             yield Span(span.doing, span.start - zero, span.end - zero, span.generation)

@@ -136,7 +136,7 @@ def report(told: Told) -> Report:
         schema=SCHEMA,
         mode=told.mode,
         ok=False,
-        problems=tuple(told.broke),
+        problems=(),
         made_at=told.made_at,
         hosts=told.places,
         seconds={name: _rounded(seconds.get(name)) for name in TIMES},
@@ -166,7 +166,7 @@ def report(told: Told) -> Report:
         losses={"with_fault": _losses(one), "uninterrupted": _losses(other)},
         losses_hex={"with_fault": _bits(one), "uninterrupted": _bits(other)},
     )
-    problems = tuple(told.broke) + problems_of(made)
+    problems = _what_broke(told) or problems_of(made)
     return dataclasses.replace(made, problems=problems, ok=not problems)
 
 
@@ -196,9 +196,15 @@ def problems_of(made: Report) -> tuple[str, ...]:
             not lab or (made.fault or {}).get("joined_again_s") is not None,
             "the killed host did not join Slurm again",
         ),
-        (made.left_behind == (), f"left behind: {made.left_behind}"),
+        (made.left_behind == (), f"left behind: {made.left_behind or 'unknown'}"),
     )
     return tuple(wrong for holds, wrong in claims if not holds)
+
+
+def _what_broke(told: Told) -> tuple[str, ...]:
+    """What cut the demo short, and what it left; claims that were not reached say nothing more then."""
+    left = [f"left behind: {', '.join(told.left_behind)}"] if told.left_behind else []
+    return tuple(told.broke + left) if told.broke else ()
 
 
 def _final(ended: Event | None) -> float | None:

@@ -66,7 +66,7 @@ def loss_text(made: Report) -> str:
         return (
             f"Two trainings from the same seed, {made.steps_total} steps each. "
             "The thin line lies on the thick one: every loss has the same bits, also after the fault, "
-            "because a checkpoint holds the model, the optimiser, the random states and the place in the data."
+            "because a checkpoint holds model, optimiser, random states and the place in the data."
         )
     if made.losses_equal_bitwise is None:
         return "There is only one training to show; the other did not run."
