@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 from clusterwright.build.action import Action
 from clusterwright.build.report import Report
+from clusterwright.build.roles.training import LIBRARY
 from clusterwright.cli._show import say
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.spec.field import Cost
 from clusterwright.spec.names import fold
 
-FEW = 3  # so many new files of one folder are named one by one, more are counted
+FEW = 3  # so many files of one folder are named one by one, more are counted
 
 
 class Asking:
@@ -59,20 +60,21 @@ def show_plan(report: Report) -> None:
 
 
 def plan_lines(actions: Iterable[Action]) -> list[str]:
-    """The plan as text; many new files of one folder are one line."""
+    """The plan as text; many files of one folder are one line."""
     lines: list[str] = []
-    new: dict[tuple[str, str], list[str]] = {}
+    new: dict[tuple[str, str, str], list[str]] = {}
     for action in actions:
-        if action.why == "create" and action.what.startswith("file:"):
+        ours = action.what.startswith(f"file:{LIBRARY}/")  # code: its diff is for those who wrote it
+        if ours or (action.why == "create" and action.what.startswith("file:")):
             folder = action.what.rpartition("/")[0]
-            new.setdefault((action.hosts, folder), []).append(action.what)
+            new.setdefault((action.hosts, folder, action.why), []).append(action.what)
             continue
         cost = "" if action.cost is Cost.LIVE else f"  [{action.cost}]"
         lines.append(f"{action.hosts}: {action.what}: {action.why}{cost}")
         lines += [f"    {line}" for line in action.diff.splitlines() if not line.startswith(("--- ", "+++ "))]
-    for (hosts, folder), names in new.items():
+    for (hosts, folder, why), names in new.items():
         shown = names if len(names) <= FEW else [f"{folder}/: {len(names)} files"]
-        lines += [f"{hosts}: {name}: create" for name in shown]
+        lines += [f"{hosts}: {name}: {why}" for name in shown]
     return lines
 
 

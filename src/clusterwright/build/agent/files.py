@@ -84,7 +84,8 @@ def look_file(host: Host, resource: Json) -> Optional[Json]:
     diff = diff_of(resource["path"], current or b"", wanted) if current != wanted else ""
     if resource["secret"] and diff:
         diff = f"(secret {resource['secret']}: not shown)"
-    return {"what": ", ".join(what), "diff": diff, "cost": resource["cost"] if present else "live"}
+    another = current is not None and current != wanted  # owner and mode, or a new file, disturb nobody
+    return {"what": ", ".join(what), "diff": diff, "cost": resource["cost"] if another else "live"}
 
 
 def do_file(host: Host, resource: Json) -> None:

@@ -22,18 +22,17 @@ PARTITIONS = """
 def slurm_conf(cluster: Cluster, header: str) -> str:
     """The whole file: settings with their reasons, then nodes, then partitions."""
     paragraphs = slurm_settings(cluster, tree=has_topology(cluster)).split("\n\n")
-    kept = [text for text in (_legal(paragraph, cluster.software.slurm) for paragraph in paragraphs) if text]
+    kept = [_legal(paragraph, cluster.software.slurm) for paragraph in paragraphs]
     nodes = [_node(group) for group in cluster.nodes.values() if group.role == "compute"]
     partitions = [_partition(cluster, name, part) for name, part in cluster.partitions.items()]
-    return "".join([header, "\n".join(kept), NODES, *nodes, PARTITIONS, *partitions])
+    return "".join([header, *kept, NODES, *nodes, PARTITIONS, *partitions])
 
 
 def _legal(paragraph: str, version: str) -> str:
-    """The paragraph without keys that the release does not know; nothing when none is left."""
-    lines = [
-        line for line in paragraph.strip("\n").splitlines() if line.startswith("#") or legal(version, line)
-    ]
-    return "\n".join(["", *lines, ""]) if any(not line.startswith("#") for line in lines) else ""
+    """The paragraph without lines that the release does not take; nothing when no key is left."""
+    lines = paragraph.strip("\n").splitlines()
+    kept = [line for line in lines if line.startswith("#") or legal(version, line)]
+    return "".join(f"{line}\n" for line in ("", *kept)) if any(line[0] != "#" for line in kept) else ""
 
 
 def has_topology(cluster: Cluster) -> bool:

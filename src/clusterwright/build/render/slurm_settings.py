@@ -12,8 +12,9 @@ NO_AFFINITY = """# Without task/affinity: the CPUs of a virtual host are modelle
 TaskPlugin=task/cgroup"""
 
 MODELLED = """
-# A lab: hosts may claim the CPUs and the memory that they model.
+# A lab: hosts may claim the CPUs and the memory that they model, and have no mail.
 SlurmdParameters=config_overrides
+MailProg=/usr/bin/true
 """
 TREE = """
 # Jobs are placed under as few switches as can be (topology.conf).
@@ -77,8 +78,9 @@ MinJobAge=3600
 JobCompType=jobcomp/filetxt
 JobCompLoc={LOGS}/jobcomp.log
 
-# No accounting daemon yet.
+# No accounting daemon yet, so nothing is gathered for one.
 AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
 """
 
 
@@ -93,8 +95,6 @@ JobRequeue=1
 
 # Jobs are held in control groups: they see their own GPUs, cores and memory, and leave nothing behind.
 ProctrackType=proctrack/cgroup
-JobAcctGatherType=jobacct_gather/cgroup
-JobAcctGatherFrequency=30
 {NO_AFFINITY if cluster.lab else AFFINITY}
 
 # torchrun needs no MPI; `srun --mpi=pmix` is there where its library is.

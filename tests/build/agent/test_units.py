@@ -1,0 +1,46 @@
+"""Units: what is done to one, from its state and from what has changed."""
+
+import pytest
+
+from clusterwright.build.agent.units import look_unit
+
+RUNNING = {"ActiveState": "active", "UnitFileState": "enabled"}
+
+
+def unit(**other):
+    """slurmd, which reads one file."""
+    return {"name": "slurmd.service", "restart_on": ["file:/etc/slurm/slurm.conf"], "reload": False} | other
+
+
+def test_a_running_unit_is_left_alone():
+    """Also when something else has changed."""
+    assert look_unit(unit(), RUNNING, {"file:/etc/hosts"}) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "what", "cost"),
+    [
+        (RUNNING, "restart for file:/etc/slurm/slurm.conf", "restart"),
+        ({"ActiveState": "failed", "UnitFileState": "enabled"}, "start", "live"),
+        ({"ActiveState": "inactive", "UnitFileState": "disabled"}, "enable, start", "live"),
+        (
+            {"ActiveState": "active", "UnitFileState": "disabled"},
+            "enable, restart for file:/etc/slurm/slurm.conf",
+            "restart",
+        ),
+        ({"ActiveState": "inactive", "UnitFileState": "static"}, "start", "live"),
+        ({}, "enable, start", "live"),
+    ],
+)
+def test_a_changed_input_restarts_what_runs_and_starts_what_does_not(state, what, cost):
+    """A start disturbs no job; a restart may."""
+    change = look_unit(unit(), state, {"file:/etc/slurm/slurm.conf"})
+
+    assert (change["what"], change["cost"]) == (what, cost)
+
+
+def test_what_can_be_reloaded_is_not_restarted():
+    """Sshd and the firewall: no connection is lost."""
+    change = look_unit(unit(reload=True), RUNNING, {"file:/etc/slurm/slurm.conf"})
+
+    assert (change["what"], change["cost"]) == ("reload for file:/etc/slurm/slurm.conf", "live")
