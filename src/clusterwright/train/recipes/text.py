@@ -55,7 +55,7 @@ def read(name: str, *, context: int, limit: int) -> tuple[Text, Text]:
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """The text files in a folder and below, in the same order everywhere, looked for only as far as needed."""
+    """The text files in a folder and below, in the same order everywhere; looked for only as needed."""
     for root, below, names in os.walk(folder):
         below[:] = sorted(set(below) - _ELSEWHERE)
         yield from (Path(root, name) for name in sorted(names) if name.endswith(_SUFFIXES))

@@ -1,0 +1,106 @@
+"""The order of samples: the same for any number of ranks, and each once in an epoch."""
+
+from collections import Counter
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from clusterwright.train.runtime import data  # noqa: E402 (torch may be missing)
+
+pytestmark = pytest.mark.train
+
+
+class Ranks:
+    """torch.distributed as it looks from one rank."""
+
+    def __init__(self, rank, ranks):
+        self.get_rank, self.get_world_size, self.is_initialized = lambda: rank, lambda: ranks, lambda: True
+
+
+def step_of(sampler, ranks):
+    """The samples of the next step, one list for each rank."""
+    real, shares = data.dist, []
+    try:
+        for rank in range(ranks):
+            data.dist = Ranks(rank, ranks)  # a process group of seven ranks is more than this law needs
+            shares.append(next(iter(sampler)))
+    finally:
+        data.dist = real
+    return shares
+
+
+@given(
+    size=st.integers(1, 40),
+    batch=st.integers(1, 50),
+    seed=st.integers(0, 5),
+    worlds=st.lists(st.integers(1, 7), min_size=1, max_size=12),
+)
+def test_epochs_hold_each_sample_once_whatever_the_ranks_were(size, batch, seed, worlds):
+    """Each step may be trained by another number of ranks, after a resume: the order is the same, nothing is lost."""
+    trained, state = [], None
+    for ranks in worlds:
+        sampler = data.Sampler(size, batch=batch, seed=seed)
+        if state:
+            sampler.load_state_dict(state)
+        shares = step_of(sampler, ranks)
+        assert max(map(len, shares)) - min(map(len, shares)) <= 1
+        trained += [shares[position % ranks][position // ranks] for position in range(batch)]
+        sampler.advance()
+        state = sampler.state_dict()
+
+    one = data.Sampler(size, batch=batch, seed=seed)
+    assert trained == [number for step in islice(iter(one), len(worlds)) for number in step]
+    for start in range(0, len(trained) - size + 1, size):
+        assert sorted(trained[start : start + size]) == list(range(size))
+    assert max(Counter(trained[len(trained) // size * size :]).values(), default=1) == 1
+
+
+def test_epochs_and_seeds_differ_in_their_order():
+    """Shuffled anew each time."""
+    orders = {tuple(next(iter(data.Sampler(50, batch=50, seed=seed)))) for seed in range(4)}
+    second = data.Sampler(50, batch=50)
+    second.advance()
+
+    assert len(orders) == 4
+    assert tuple(next(iter(second))) not in orders
+
+
+def test_without_shuffling_the_order_is_that_of_the_data():
+    """Twice around, in steps that do not divide it."""
+    sampler = data.Sampler(5, batch=3, shuffle=False)
+
+    assert list(islice(iter(sampler), 3)) == [[0, 1, 2], [3, 4, 0], [1, 2, 3]]
+
+
+def test_a_loader_that_fetches_ahead_moves_no_position():
+    """Two workers have fetched several batches when the first step is done."""
+    sampler = data.Sampler(16, batch=4, seed=1)
+    expected = list(islice(iter(sampler), 3))
+    loader = torch.utils.data.DataLoader(range(16), batch_sampler=sampler, num_workers=0)
+
+    batches = iter(loader)
+    assert next(batches).tolist() == expected[0]
+    assert next(batches).tolist() == expected[1]
+    sampler.advance()
+    assert next(iter(sampler)) == expected[1]
+
+
+@pytest.mark.parametrize("change", [{"size": 9}, {"seed": 2}, {"shuffle": False}])
+def test_a_position_in_another_order_is_refused(change):
+    """It would repeat some samples and skip others; both sides are said."""
+    old = data.Sampler(8, batch=2, seed=1)
+    new = data.Sampler(**{"size": 8, "batch": 2, "seed": 1, **change})
+
+    with pytest.raises(ValueError, match=r"was made with .*, this run has"):
+        new.load_state_dict(old.state_dict())
+
+
+@pytest.mark.parametrize(("size", "batch"), [(0, 1), (1, 0)])
+def test_nothing_to_sample_is_refused(size, batch):
+    """Zero samples, or zero at a time."""
+    with pytest.raises(ValueError, match="at least 1"):
+        data.Sampler(size, batch=batch)

@@ -1,0 +1,90 @@
+"""The checksum sees what disks do to files."""
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from clusterwright.train.runtime import memory  # noqa: E402 (torch may be missing)
+from clusterwright.train.runtime.digest import Digest  # noqa: E402 (same)
+
+pytestmark = pytest.mark.train
+
+
+def digest(*pieces):
+    """The sum of the pieces."""
+    taken = Digest()
+    for piece in pieces:
+        taken.update(memory.tensor(piece) if piece else torch.empty(0, dtype=torch.uint8))
+    return taken.hexdigest()
+
+
+@given(
+    data=st.binary(max_size=40).map(lambda seed: seed * 700),
+    place=st.integers(0, 10**6),
+    bit=st.integers(0, 7),
+)
+def test_any_flipped_bit_is_seen(data, place, bit):
+    """In the whole rows as in what is left over."""
+    if data:
+        damaged = bytearray(data)
+        damaged[place % len(data)] ^= 1 << bit
+
+        assert digest(bytes(damaged)) != digest(data)
+
+
+@given(
+    st.binary(min_size=17_000, max_size=17_100), st.integers(0, 2), st.integers(0, 2), st.integers(0, 1023)
+)
+def test_swapped_words_and_rows_are_seen(data, row, other, word):
+    """The words of a row have weights of their own, and the rows an order."""
+    words = [data[i : i + 8] for i in range(0, 16_384, 8)]
+    swapped = list(words)
+    one, two = (row * 1024 + word) % 2048, (other * 1024 + 1023 - word) % 2048
+    swapped[one], swapped[two] = swapped[two], swapped[one]
+
+    assert (digest(b"".join(swapped)) == digest(b"".join(words))) == (swapped == words)
+
+
+def test_zeroed_and_shortened_blocks_are_seen():
+    """What a torn write and a hole in a file look like."""
+    data = bytes(range(256)) * 128
+
+    assert (
+        len(
+            {
+                digest(data),
+                digest(data[:8192] + bytes(8192) + data[16384:]),
+                digest(data[:-1]),
+                digest(data + b"\0"),
+            }
+        )
+        == 4
+    )
+    assert len({digest(bytes(n)) for n in (0, 1, 8191, 8192, 8193, 16384)}) == 6
+
+
+def test_the_ends_of_pieces_count():
+    """The same bytes, cut elsewhere, are another file."""
+    assert digest(b"ab", b"c") != digest(b"a", b"bc")
+
+
+def test_the_sum_is_the_same_in_every_version():
+    """A checkpoint of today must verify in years; this value was computed by a second, slow implementation."""
+    assert digest(bytes(range(256)) * 40) == slow(bytes(range(256)) * 40)
+
+
+def slow(data):
+    """The definition, in plain integers."""
+    stream = hashlib.shake_256(b"clusterwright checkpoint, format 1").digest(8192)
+    weights = [int.from_bytes(stream[i : i + 8], "little") | 1 for i in range(0, 8192, 8)]
+    taken = hashlib.sha256(len(data).to_bytes(8, "little"))
+    whole = len(data) - len(data) % 8192
+    for row in range(0, whole, 8192):
+        words = [int.from_bytes(data[row + i : row + i + 8], "little") for i in range(0, 8192, 8)]
+        taken.update((sum(w * x for w, x in zip(weights, words, strict=True)) % 2**64).to_bytes(8, "little"))
+    taken.update(data[whole:])
+    return taken.hexdigest()

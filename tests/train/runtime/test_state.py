@@ -1,0 +1,47 @@
+"""Random states and seeds."""
+
+import random
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from clusterwright.train.runtime import seeds, state, tree  # noqa: E402 (torch may be missing)
+
+pytestmark = pytest.mark.train
+
+
+def draw():
+    """Something from each source, Gaussian ones too, which keep half a pair back."""
+    return (
+        random.random(),
+        random.gauss(0, 1),
+        np.random.rand(),
+        np.random.randn(),
+        float(torch.rand(1)),
+        float(torch.randn(1)),
+    )  # noqa: NPY002, S311, E501 (the global states are what is tested)
+
+
+def test_what_is_drawn_after_putting_back_is_what_was_drawn_before():
+    """Also after the state has been to disk."""
+    seeds.plant(7)
+    draw()
+    taken = tree.unpack(tree.pack(state.take()))
+    first = [draw() for _ in range(3)]
+
+    draw()
+    state.put_back(taken)
+    assert [draw() for _ in range(3)] == first
+
+
+def test_the_same_words_plant_the_same_and_others_do_not():
+    """Each word counts, and so does its place."""
+    drawn = {}
+    for words in [(1, 0, 0), (1, 0, 1), (0, 1, 0), (1, 0, 0), (10, 0), (1, 0, 0)]:
+        seeds.plant(*words)
+        drawn.setdefault(words, set()).add(draw())
+
+    assert all(len(values) == 1 for values in drawn.values())
+    assert len(set.union(*drawn.values())) == len(drawn)
