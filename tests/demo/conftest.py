@@ -87,7 +87,9 @@ class Writer:
             loss=loss(STEPS),
             loss_hex=loss(STEPS).hex(),
         )
+        self.now += 0.1
         self.say("supervisor", "generation_end", "gpu-node1", generation, why="finished")
+        self.now += 0.1
         self.say("supervisor", "job_end", "gpu-node1", generation, outcome="finished")
 
     def texts(self):
