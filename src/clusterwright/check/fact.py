@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -36,6 +37,18 @@ class Missing:
     """A fact that could not be read, and why, in the tool's own words."""
 
     why: str
+
+
+def texts(out: str) -> dict[str, str]:
+    """A JSON object whose values are all texts, as probes print it.
+
+    Raises:
+        ValueError: it is anything else.
+    """
+    found = json.loads(out)
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise ValueError(out[:80])
+    return found
 
 
 Argv = Callable[[Want], Sequence[str]]

@@ -13,9 +13,10 @@ _HEAD = """# Checks
 
 Made from the checks themselves by `wright check`'s own registry; edits here are lost.
 
-`wright check cluster.yaml` asks every host once over SSH and says where it is not what the cluster file wants.
-A check is `ok`, `warn`, `fail`, `unknown` (it could not be seen: the tool is missing, failed or overran its limit) or `skipped`
-(switched off, or not to be had there). Only `ok` is green.
+`wright check cluster.yaml` asks every host once over SSH, and says where it is not as the file wants.
+A check is `ok`, `warn`, `fail`, `unknown` or `skipped`; only `ok` is green.
+`unknown`: it could not be seen, because a tool is missing, failed or overran its limit.
+`skipped`: it is switched off, or not to be had there.
 Exit code 5: something failed. Exit code 1: nothing failed, but something is unknown. Exit code 0: all else.
 
 | check | what holds when it is ok |

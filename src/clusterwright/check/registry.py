@@ -51,6 +51,8 @@ def choose(names: Iterable[str]) -> tuple[Check, ...]:
 def _no_such_check(name: str, known: Iterable[str]) -> WrightError:
     near = difflib.get_close_matches(name.replace("-", "_"), list(known), n=3, cutoff=0.5)
     mend = (
-        f"did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else "see `wright check --list`"
+        f"did you mean {' or '.join(f'`{each}`' for each in near)}?"
+        if near
+        else "docs/reference/checks.md lists all of them"
     )
     return WrightError.of("no-such-check", f"there is no check `{name}`", mend, exit_code=EXIT_USAGE)

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 from clusterwright.check.fact import fact
 
+# A chronyd that has just started needs four answers, 2 s apart (iburst), to call itself synchronised.
+_COMMAND = (
+    "chronyc -c tracking | grep -q 'Not synchronised' && chronyc waitsync 15 0 0 1 >/dev/null;"
+    "exec chronyc -c tracking"
+)
 _NO_DAEMON = "506"  # chronyc's reply when chronyd does not answer
 
 
@@ -25,7 +30,7 @@ class Tracking:
         return self.running and self.stratum > 0 and self.leap != "Not synchronised"
 
 
-@fact("chronyc", "-c", "tracking", codes=(0, 1))
+@fact("sh", "-c", _COMMAND, limit_s=25, codes=(0, 1))
 def clock_tracking(out: str) -> Tracking:
     """The source that chronyd follows and its offset, from the comma-separated form of `chronyc tracking`."""
     if out.startswith(_NO_DAEMON):

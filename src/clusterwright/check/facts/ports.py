@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import Want, fact, texts
 
 SLURMCTLD, SLURMD, NODE_EXPORTER, NFS = 6817, 6818, 9100, 2049  # slurm.conf(5); the others' registered ports
 DISCARD = 9  # RFC 863: a port that nobody listens on, so that only a firewall keeps it silent
@@ -37,4 +36,4 @@ def _arguments(want: Want) -> Sequence[str]:
 @fact(_arguments, probe="connect", limit_s=10)
 def ports(out: str) -> dict[str, str]:
     """By `address:port`: `open`, `refused` (no firewall, nobody listens), `silent`, or the system's words."""
-    return {str(target): str(state) for target, state in json.loads(out).items()}
+    return texts(out)

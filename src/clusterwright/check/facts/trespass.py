@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
-from clusterwright.check.fact import Want, fact
+from clusterwright.check.fact import Want, fact, texts
 from clusterwright.check.facts.listening import listening
 from clusterwright.check.facts.ports import DISCARD
 
@@ -21,4 +20,4 @@ def _arguments(want: Want) -> Sequence[str]:
 @fact(_arguments, probe="connect", after=listening, limit_s=20)
 def trespass(out: str) -> dict[str, str]:
     """By `address:port`, of every port that another host listens on and one that none does: the answer."""
-    return {str(target): str(state) for target, state in json.loads(out).items()}
+    return texts(out)

@@ -1,0 +1,84 @@
+"""A cluster of five hosts that answer from recorded outputs, and can be damaged one fact at a time."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clusterwright.check.reading import MARK
+from clusterwright.check.runner import run
+from clusterwright.edge.fakes import FakeClock, FakeRemote
+from clusterwright.spec.load import load_cluster
+
+ROOT = Path(__file__).parents[2]
+RECORDED = Path(__file__).parent / "facts"
+TOKEN = "a989abd5a8544a0cbc3cbfca40e74c02"
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    """The example lab, at the addresses at which the outputs were recorded."""
+    path = tmp_path_factory.mktemp("check") / "cluster.yaml"
+    path.write_text((ROOT / "examples/lab/cluster.yaml").read_text().replace("10.77.", "10.79."))
+    return load_cluster(path)
+
+
+class Answers:
+    """What every host prints for every fact; `say` changes one of them."""
+
+    token = TOKEN
+
+    def __init__(self, cluster):
+        self.cluster, self.told, self.down = cluster, {}, set()
+        self.asked = []
+        self.hosts = tuple(host.name for host in cluster.hosts())
+
+    def recorded(self, fact, case):
+        """One recorded output."""
+        return (RECORDED / fact / f"{case}.txt").read_text()
+
+    def say(self, host, fact, out, code=0, err="", stopped=""):
+        """From now on the host answers that for the fact."""
+        self.told[host, fact] = {"code": code, "out": out, "err": err, "seconds": 0.1, "stopped": stopped}
+
+    def answer(self, host, _command, stdin):
+        """What the reader would print: the request is the argument of its last line."""
+        request = eval(stdin.decode().rstrip().rpartition("\nmain(")[2][:-1])
+        self.asked.append((host, [item["id"] for item in request["facts"]]))
+        facts = {
+            item["id"]: self.told.get((host, item["id"])) or self._healthy(host, item)
+            for item in request["facts"]
+        }
+        times = {"began": 1_700_000_000.0, "ended": 1_700_000_000.0}
+        return f"Welcome to {host}\n{MARK}{json.dumps({'python': '3.11.2', 'facts': facts, **times})}\n"
+
+    def _healthy(self, host, item):
+        return {"code": 0, "out": self._out(host, item), "err": "", "seconds": 0.1, "stopped": ""}
+
+    def _out(self, host, item):
+        fact, management = item["id"], str(self.cluster.host(host).management)
+        if fact == "hostname":
+            return f"{host}\n"
+        if fact == "addresses":
+            return self.recorded(fact, "lab_compute").replace('.11"', f'.{management.rpartition(".")[2]}"')
+        if fact == "munge_decoded":
+            return json.dumps(dict.fromkeys(json.loads(item["stdin"]), "Success"))
+        if fact == "shared_seen":
+            tokens = {name: found["/shared"]["token"] for name, found in json.loads(item["stdin"]).items()}
+            return json.dumps({"/shared": tokens})
+        if fact == "trespass":
+            return json.dumps(dict.fromkeys((f"10.79.0.1{index}:9" for index in range(1, 5)), "silent"))
+        order = ("lab_control", "lab_compute") if host == "control" else ("lab_compute", "lab_control")
+        case = next(case for case in order if (RECORDED / fact / f"{case}.txt").exists())
+        return self.recorded(fact, case)
+
+    def check(self, **choice):
+        """Every verdict on this cluster."""
+        remote = FakeRemote(self.answer, down=frozenset(self.down))
+        return run(self.cluster, remote, clock=FakeClock(), **choice)
+
+
+@pytest.fixture
+def answers(cluster):
+    """Hosts that are all as the file wants them."""
+    return Answers(cluster)

@@ -1,0 +1,89 @@
+"""Every parser against recorded outputs, and against what no parser should swallow."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from clusterwright.check.fact import Missing
+from clusterwright.check.reading import value_of
+from clusterwright.check.registry import all_facts
+
+HERE = Path(__file__).parent
+FACTS = {fact.id: fact for fact in all_facts()}
+CASES = sorted(HERE.glob("*/*.txt"))
+# What is no answer at all: a parser that makes a value of it would turn blindness into a finding.
+NO_ANSWERS = {
+    "nothing": "",
+    "garbage": "\x00\x01{]% qwertz,;|=\n\n\x7f",
+    "an_error": "slurm_load_node error: Unable to contact slurm controller (connect failure)\n",
+    "a_page": "<html><head><title>502 Bad Gateway</title></head></html>\n",
+    "other_json": '{"unexpected": [1, null, {"deep": true}]}',
+}
+# Where no lines at all are an answer: nothing failed, no such account, and so on.
+MAY_BE_EMPTY = {"failed_units", "accounts", "slurm_files", "gpus", "gpu_files", "link_rates", "listening"}
+# Where the last words are the finding, whatever they are.
+QUOTES = {"torch_import"}
+
+
+def plain(value):
+    """The value as JSON would hold it."""
+    return json.loads(json.dumps(value, default=dataclasses.asdict))
+
+
+def end(out):
+    """A command that ended well."""
+    return {"code": 0, "out": out, "err": "", "seconds": 0.0, "stopped": ""}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.stem}")
+def test_a_recorded_output_is_read(case):
+    """What a real tool printed becomes the value that was reviewed once."""
+    found = FACTS[case.parent.name].parse(case.read_text())
+
+    assert plain(found) == json.loads(case.with_suffix(".json").read_text())
+
+
+@pytest.mark.parametrize("name", sorted(FACTS))
+def test_every_fact_with_a_command_has_a_recorded_case(name):
+    """A parser without an output to parse is a guess."""
+    assert FACTS[name].after or list((HERE / name).glob("*.txt"))
+
+
+@pytest.mark.parametrize("kind", NO_ANSWERS)
+@pytest.mark.parametrize("name", sorted(set(FACTS) - QUOTES))
+def test_what_is_no_answer_is_missing(name, kind):
+    """Garbage is never read as a value; the reason quotes it."""
+    found = value_of(FACTS[name], end(NO_ANSWERS[kind]), name)
+
+    if kind == "nothing" and name in MAY_BE_EMPTY:
+        assert not found
+    else:
+        assert isinstance(found, Missing), found
+        assert found.why.startswith(f"`{name}` printed what cannot be read: ")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.stem}")
+def test_a_torn_output_never_breaks_the_reading(case):
+    """Cut anywhere, an output is read in part or is missing, but nothing is raised."""
+    fact, text = FACTS[case.parent.name], case.read_text()
+
+    for cut in range(0, len(text), max(1, len(text) // 60)):
+        value_of(fact, end(text[:cut]), fact.id)
+
+
+@pytest.mark.parametrize("name", sorted(FACTS))
+def test_a_failed_command_is_missing_with_its_code_and_words(name):
+    """An exit code that the fact does not expect makes it missing, whatever was printed."""
+    done = end("") | {"code": 99, "err": "first\nlast words\n"}
+
+    assert value_of(FACTS[name], done, name) == Missing(f"`{name}` returned 99: last words")
+
+
+@pytest.mark.parametrize("name", sorted(FACTS))
+def test_an_overrun_is_missing_and_named(name):
+    """The probe that overran is named with its own limit; what it had printed is not believed."""
+    done = end("half an answ") | {"code": -9, "stopped": "overran"}
+
+    assert value_of(FACTS[name], done, name) == Missing(f"`{name}` overran its {FACTS[name].limit_s:g} s")
