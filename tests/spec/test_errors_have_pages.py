@@ -40,7 +40,7 @@ def _name(function):
 
 
 def shown(file):
-    """What is said of a bad file; a job is held against the cluster beside it, else against the common one."""
+    """What is said of a bad file; a job is held against its cluster or the common one."""
     source_name = "cluster.yaml"
     try:
         source = read(file.read_bytes(), source_name)

@@ -7,6 +7,7 @@ whole, because `$` would let a trailing newline through.
 from __future__ import annotations
 
 import re
+from math import prod
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
@@ -27,7 +28,8 @@ _IMAGE = re.compile(
     r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"
 )  # enroot import(1): docker://USER@HOST#IMAGE:TAG
 
-_HOSTLIST_PART = re.compile(r"([a-z0-9-]*)(?:\[([0-9,-]+)\])?([a-z0-9-]*)(?:,|$)")
+_HOSTLIST_PART = re.compile(r"((?:[a-z0-9-]|\[[0-9,-]+\])+)(?:,|$)")
+_BRACKET = re.compile(r"\[([0-9,-]+)\]")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 MAX_HOSTS = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
@@ -99,14 +101,20 @@ def _count(hostlist: str) -> int | None:
     total, at = 0, 0
     while at < len(hostlist):
         part = _HOSTLIST_PART.match(hostlist, at)
-        if part is None or part.end() == at:
+        if part is None:
             return None
-        ranges = [_RANGE.fullmatch(text) for text in part[2].split(",")] if part[2] else []
-        if not all(ranges):
-            return None
-        total += sum(int(r[2] or r[1]) - int(r[1]) + 1 for r in ranges if r) if ranges else 1
+        sizes = [_size(found) for found in _BRACKET.findall(part[1])]
+        total += prod(sizes)
         at = part.end()
     return None if hostlist.endswith(",") else total
+
+
+def _size(ranges: str) -> int:
+    """Numbers in `1-8,12`; none if it is malformed, which makes the whole list empty."""
+    found = [_RANGE.fullmatch(text) for text in ranges.split(",")]
+    if not all(found):
+        return 0
+    return sum(max(0, int(one[2] or one[1]) - int(one[1]) + 1) for one in found if one)
 
 
 def _hostlist(value: str) -> str:

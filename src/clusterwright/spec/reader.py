@@ -193,7 +193,7 @@ class _Reader:
             self._feature("key", event, loc)
             self._value(event, (*loc, "(key)"))
             return "(key)"
-        name = str(event.value)
+        name = self._text(event, loc)
         if event.anchor or event.tag:
             self._feature("alias" if event.anchor else "tag", event, (*loc, name))
         if name == "<<" and event.style is None:
@@ -201,6 +201,16 @@ class _Reader:
         if event.style is None:
             self._ambiguous(event, (*loc, name), "key")
         return name
+
+    def _text(self, event: Event, loc: Loc) -> str:
+        r"""The text of a scalar; JSON's `\ud83d\ude00` is one character, and half of it is none."""
+        try:
+            return str(event.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")  # type: ignore[attr-defined]
+        except UnicodeDecodeError:
+            message = "the text holds half of a surrogate pair, which is no character"
+            finding = Finding("bad-text", message, "take the \\u escape out", (self._at(event, loc),))
+            self._source.refuse(loc, finding)
+            return ""
 
     def _sequence(self, loc: Loc) -> tuple[Any, ...]:
         items: list[Any] = []
@@ -211,7 +221,7 @@ class _Reader:
         return tuple(items)
 
     def _scalar(self, event: Event, loc: Loc) -> Any:
-        text = str(event.value)  # type: ignore[attr-defined]
+        text = self._text(event, loc)
         if event.style is not None:  # type: ignore[attr-defined]
             return text
         if text in _NULLS:

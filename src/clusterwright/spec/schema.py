@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Literal
 
 from clusterwright.spec.reader import plain
@@ -14,8 +15,9 @@ Schema = dict[str, Any]
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
+@cache
 def schema_of(kind: Kind) -> Schema:
-    """The schema of a file, as pydantic makes it, without what a file cannot hold (null)."""
+    """The schema of a file, as pydantic makes it, without null, which no file holds; not to be changed."""
     if kind == "cluster":
         from clusterwright.spec.cluster import Cluster as Model  # noqa: PLC0415 (each file's models only when asked)
     else:

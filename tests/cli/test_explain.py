@@ -1,0 +1,59 @@
+"""`wright explain FIELD|CODE`."""
+
+import json
+
+import pytest
+
+from clusterwright.cli.explain import explain
+from clusterwright.errors import WrightError
+
+
+@pytest.mark.parametrize(
+    ("what", "lines"),
+    [
+        (
+            "nodes.a100.gpus.count",
+            ["cluster: nodes.NAME.gpus.count", "  changing it:  costs a live cluster: drain"],
+        ),
+        ("job.nodes", ["job: nodes", "  default:      1"]),
+        ("cluster.time.zone", ["cluster: time.zone", "  example:      Asia/Shanghai"]),
+        ("storage.server", ["cluster: storage.NAME.server (kind: nfs)"]),
+        ("gres-mismatch", ["# gres-mismatch"]),
+    ],
+)
+def test_fields_and_codes_are_explained(what, lines, capsys):
+    """Meaning, what it takes, its default, an example and the cost; or the page of an error."""
+    assert explain(what) == 0
+
+    said = capsys.readouterr().out.splitlines()
+    assert set(lines) <= set(said)
+
+
+def test_a_field_of_both_files_is_explained_for_both(capsys):
+    """`nodes` is a mapping of groups in one and a number in the other."""
+    explain("nodes")
+
+    said = capsys.readouterr().out
+    assert "cluster: nodes\n" in said
+    assert "job: nodes\n" in said
+
+
+@pytest.mark.parametrize(
+    ("what", "meant"),
+    [("nodes.gpu.cout", "nodes.gpus.count"), ("gres-mismatc", "gres-mismatch"), ("zzz", "docs/reference")],
+)
+def test_what_is_not_known_is_mended(what, meant):
+    """Did you mean; exit code 2."""
+    with pytest.raises(WrightError, match=f"unknown-topic.*\nmend: .*{meant}") as caught:
+        explain(what)
+
+    assert caught.value.exit_code == 2
+
+
+def test_json(capsys):
+    """Fields as a list of objects, a code as its page."""
+    explain("nodes.gpus.count", json=True)
+    assert json.loads(capsys.readouterr().out)[0]["takes"] == "a whole number from 1 to 128"
+
+    explain("gres-mismatch", json=True)
+    assert json.loads(capsys.readouterr().out)["page"].startswith("# gres-mismatch")

@@ -1,0 +1,40 @@
+"""The generated references."""
+
+from pathlib import Path
+
+from clusterwright.cli._reference import cli_page, errors_page, fields_page, main, outdated
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "errors"
+
+
+def test_the_field_reference_is_up_to_date():
+    """`make docs` writes it; the same text is in the checkout."""
+    assert (ROOT / "docs" / "reference" / "fields.md").read_text().endswith(fields_page())
+
+
+def test_the_error_reference_shows_each_code_with_its_example():
+    """The page and the golden text."""
+    page = errors_page(GOLDEN)
+
+    assert "## gres-mismatch\n" in page
+    assert "error[gres-mismatch]: partition `train` asks 8 GPUs per node" in page
+
+
+def test_the_command_reference_has_each_command():
+    """One row a command."""
+    assert "| `wright validate` | Read a cluster or job file" in cli_page()
+
+
+def test_check_and_write(tmp_path, capsys):
+    """A missing page is out of date, is written, and then is not."""
+    (tmp_path / "tests" / "golden").mkdir(parents=True)
+    root = ["--root", str(tmp_path)]
+
+    assert main(["--check", *root]) == 1
+    assert "is out of date" in capsys.readouterr().err
+    assert main(["--write", *root]) == 0
+    assert main(["--check", *root]) == 0
+    assert outdated(tmp_path / "docs" / "reference", GOLDEN).keys() == {
+        tmp_path / "docs" / "reference" / "errors.md"
+    }
