@@ -10,19 +10,43 @@ from clusterwright.errors import WrightError
 from clusterwright.train.launch import Here, Run
 
 
+class Leaping(FakeClock):
+    """A clock on which every wait is long."""
+
+    def sleep(self, seconds):
+        """A thousand times as long."""
+        super().sleep(1000 * seconds)
+
+
 @pytest.mark.parametrize(("steps", "every", "at"), [(300, 25, 162), (60, 10, 35), (40, 40, 20)])
 def test_the_strike_falls_between_two_checkpoints(steps, every, at):
     """Far from both, so that steps are lost, and never more than an interval."""
     assert strike_step(steps, every) == at
 
 
+def before(events, step):
+    """The events of the first generation, up to a step."""
+    first = [event for event in events if event.generation < 2]
+    later = [event for event in events if event.generation > 1 and event.kind in {"step", "checkpoint"}]
+    return [event for event in (*first, *later) if event.step <= step]
+
+
 def test_two_checkpoints_are_waited_for(lost_host):
     """A training with nothing to go back to is not struck."""
     events = parse_events(lost_host[0])[0]
 
-    assert ripe(events, 36)
-    assert not ripe([event for event in events if event.kind != "checkpoint"], 36)
-    assert not ripe([event for event in events if event.step < 30], 36)
+    assert ripe(before(events, 36), 30, 10)
+    assert not ripe([event for event in before(events, 36) if event.kind != "checkpoint"], 30, 10)
+    assert not ripe(before(events, 29), 30, 10)
+
+
+def test_the_edges_of_an_epoch_and_of_an_interval_are_avoided(lost_host):
+    """Step 31 follows a checkpoint, step 46 nearly ends an epoch of 24; much later that is all one."""
+    events = parse_events(lost_host[0])[0]
+
+    assert not ripe(before(events, 31), 30, 10)
+    assert not ripe(before(events, 46), 36, 10)
+    assert ripe(before(events, 46), 30, 10)
 
 
 def test_the_victim_trains_and_is_not_the_batch_host(lost_host):
@@ -78,7 +102,7 @@ def test_a_training_that_ends_too_early_is_an_error_with_its_last_words(run, tmp
 
 def test_a_training_that_hangs_is_an_error_in_the_end(run):
     """The demo does not wait for ever."""
-    course = Course(run, Here(), Talk(lambda _: None, FakeClock()), FakeClock())
+    course = Course(run, Here(), Talk(lambda _: None, FakeClock()), Leaping())
 
     with pytest.raises(WrightError, match="900 s passed"):
         course.until(lambda _events: False, "step 99")

@@ -13,6 +13,11 @@ from clusterwright.train.launch import Run, ended
 from clusterwright.train.launch.events import Here, There
 
 LOOK_S = 0.5  # a look is one ssh, 40 ms of processor time here
+MIN_CHECKPOINTS = 2  # so that there is one to go back to even if the newest is torn
+EDGE, LATE = (
+    0.2,
+    1.5,
+)  # how far from its ends is inside; and when to strike at last, in parts of the step chosen
 LIMIT_S = 900  # a training of 300 steps takes a minute; a machine that needs longer than this is not able
 
 
@@ -91,10 +96,22 @@ def strike_step(steps: int, every: int) -> int:
     return steps // 2 // every * every + every // 2
 
 
-def ripe(events: Sequence[Event], step: int) -> bool:
-    """True when that step is done, and two checkpoints are there to go back to."""
-    last = max((event.step for event in events if event.kind == "step"), default=0)
-    return last >= step and len(reckon.checkpoints(events)) > 1
+def ripe(events: Sequence[Event], step: int, every: int) -> bool:
+    """True from that step on, inside an epoch and an interval of checkpoints, with two checkpoints written.
+
+    Much later it is true wherever that is: an epoch may be longer than the training.
+    """
+    done = reckon.steps_done(events)
+    last = max(done, default=0)
+    if last < step or len(reckon.checkpoints(events)) < MIN_CHECKPOINTS:
+        return False
+    epoch, interval = reckon.place_in_epoch(done, last), last % every / every
+    inside = (epoch is None or _inside(epoch[1])) and (every <= 1 or _inside(interval))
+    return inside or last >= LATE * step
+
+
+def _inside(part: float) -> bool:
+    return EDGE <= part <= 1 - EDGE
 
 
 def victim(events: Sequence[Event]) -> str | None:

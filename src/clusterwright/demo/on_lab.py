@@ -95,8 +95,9 @@ def _submit(job: Job, cluster: Cluster, remote: Remote, talk: Talk, clock: Clock
 
 def _strike(course: Course, job: Job, name: str, talk: Talk, clock: Clock) -> lanes.Fault:
     """A host that trains loses its power, in the middle of an epoch."""
-    step = strike_step(int(job.arguments.get("steps", 0)), job.checkpoint.every.steps or 1)
-    course.until(partial(ripe, step=step), f"step {step}, where a host was to be killed")
+    every = job.checkpoint.every.steps or 1
+    step = strike_step(int(job.arguments.get("steps", 0)), every)
+    course.until(partial(ripe, step=step, every=every), f"step {step}, where a host was to be killed")
     host = victim(course.events)
     if host is None:
         raise WrightError.of(

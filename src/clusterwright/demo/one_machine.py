@@ -61,8 +61,9 @@ def _start(job: Job, folder: Path, runs: list[Run], talk: Talk, clock: Clock) ->
 
 def _strike(course: Course, job: Job, clock: Clock, talk: Talk) -> lanes.Fault:
     """The last rank is killed, as the kernel would do it when memory runs out."""
-    step = strike_step(int(job.arguments.get("steps", 0)), job.checkpoint.every.steps or 1)
-    course.until(partial(ripe, step=step), f"step {step}, where a rank was to be killed")
+    every = job.checkpoint.every.steps or 1
+    step = strike_step(int(job.arguments.get("steps", 0)), every)
+    course.until(partial(ripe, step=step, every=every), f"step {step}, where a rank was to be killed")
     rank = job.nodes * job.gpus_per_node - 1
     pid = _process(course.run, rank)
     now = clock.now()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import time
 import traceback
@@ -68,13 +69,18 @@ def _kept(told: Told, talk: Talk) -> Iterator[None]:
     try:
         yield
     except WrightError as error:
-        talk.say(str(error))
-        told.broke += [finding.message.strip() for finding in error.findings]
+        talk.say(_plain(str(error)))
+        told.broke += [_plain(finding.message) for finding in error.findings]
     except KeyboardInterrupt:
         told.broke.append("interrupted")
     except Exception as error:  # noqa: BLE001 (a fault of ours: shown in full, and the report says that it broke)
         talk.say(traceback.format_exc())
         told.broke.append(f"{type(error).__name__}: {error}")
+
+
+def _plain(text: str) -> str:
+    """What a tool said, without its colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text).strip()
 
 
 @contextmanager
