@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "clusterwright"
-STAGES = ["errors", "units", "edge", "spec", "catalog", "plan", "build", "lab", "check", "train", "watch", "why", "heal", "demo", "cli"]  # fmt: skip
+STAGES = [
+    "errors", "units", "edge", "spec", "catalog", "plan", "build", "lab", "check", "train", "watch", "why", "heal",
+    "demo", "cli",
+]  # fmt: skip
 NEVER = {("lab", "check"), ("check", "lab"), ("spec", "edge"), ("catalog", "edge"), ("plan", "edge")}
 INSIDE_JOBS = {
     "train/agent": ("clusterwright.train.agent",),
@@ -46,7 +49,7 @@ def stage(name: str) -> str | None:
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_stage_imports_only_stages_to_its_left(path):
-    """cli -> demo -> heal -> why -> watch -> train -> check -> build -> plan -> catalog -> spec -> units, errors."""
+    """Right to left: cli -> demo -> heal -> why -> watch -> train -> check -> build -> plan -> catalog -> spec."""
     own = path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
     for line, name in imported(path):
@@ -74,5 +77,9 @@ def test_the_middle_is_pure(folder):
         if str(path.relative_to(SOURCE)) in PURE_EXCEPT:
             continue
         for line, name in imported(path):
-            assert name.split(".")[0] not in IMPURE, f"{path}:{line}: {folder} is pure; {name} belongs in edge/"
-            assert not name.startswith("clusterwright.edge"), f"{path}:{line}: {folder} is pure; it imports {name}"
+            assert name.split(".")[0] not in IMPURE, (
+                f"{path}:{line}: {folder} is pure; {name} belongs in edge/"
+            )
+            assert not name.startswith("clusterwright.edge"), (
+                f"{path}:{line}: {folder} is pure; it imports {name}"
+            )

@@ -46,6 +46,6 @@ def test_a_silenced_rule_says_why(path):
     """`noqa` and `type: ignore` carry their code and a reason in brackets."""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if "# noqa" in line or "# type: ignore" in line:
-            assert re.search(r"# (noqa: [A-Z0-9, ]+|type: ignore\[[a-z-]+\]).*\(|see above|same", line) or re.search(
-                r"# noqa: PLC0415$", line
-            ), f"{path}:{number}: {line.strip()}"
+            assert re.search(
+                r"# (noqa: [A-Z0-9, ]+|type: ignore\[[a-z-]+\]).*\(|see above|same", line
+            ) or re.search(r"# noqa: PLC0415$", line), f"{path}:{number}: {line.strip()}"
