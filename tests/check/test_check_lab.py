@@ -1,0 +1,143 @@
+"""On real hosts: all green when applied, and real damage makes exactly the right checks fail."""
+
+import json
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from clusterwright.check import run
+from clusterwright.check.registry import all_checks
+from clusterwright.check.verdict import Status
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+
+WRIGHT = (sys.executable, "-c", "from clusterwright.cli import main; main()")
+QUICK = tuple(
+    each.id for each in all_checks() if each.id != "torch_imports"
+)  # its 2 s of processor a host add nothing
+
+# name: (host, damage, undo, what then fails there)
+FILL = "fallocate -l $(($(df -B1 --output=avail /var | tail -1) - 20000000)) /var/filler"
+OPEN = (
+    "nft insert rule inet clusterwright input tcp dport 8765 accept;"
+    "systemd-run --quiet --unit=stray python3 -m http.server 8765; sleep 2"
+)
+FIREWALL = "systemctl restart clusterwright-firewall"
+HOSTS = "cp /etc/hosts /root/hosts; sed -i '/gpu-node4$/d' /etc/hosts"
+CONF = "/etc/slurm/slurm.conf"
+KEY = "/etc/munge/munge.key"
+DAMAGE = {
+    "key_of_another_owner": ("gpu-node1", f"chown root {KEY}", f"chown munge {KEY}", "munge_key_kept"),
+    "edited_slurm_conf": ("gpu-node2", f"echo '# me' >> {CONF}", f"sed -i '$ d' {CONF}", "slurm_files_equal"),
+    "missing_device": ("gpu-node3", "mv /dev/nvidia2 /dev/x", "mv /dev/x /dev/nvidia2", "gpu_device_files"),
+    "stopped_chrony": (
+        "gpu-node1", "systemctl stop chrony", "systemctl start chrony", "clock_synchronised services",
+    ),
+    "full_disk": ("gpu-node2", FILL, "rm /var/filler", "free_space"),
+    "opened_port": ("gpu-node3", OPEN, f"systemctl stop stray; {FIREWALL}", "ports_closed"),
+    "firewall_gone": (
+        "gpu-node4", "nft delete table inet clusterwright", FIREWALL, "firewall_on ports_closed",
+    ),
+    "unresolvable_name": ("gpu-node1", HOSTS, "mv /root/hosts /etc/hosts", "name_resolution"),
+    "another_folder": ("gpu-node2", "mount -t tmpfs none /shared", "umount /shared", "shared_folders"),
+    "small_packets": (
+        "gpu-node3", "ip link set compute mtu 1400", "ip link set compute mtu 1500", "interfaces",
+    ),
+}  # fmt: skip
+
+
+def wright(*arguments, **options):
+    """The command, as a user runs it."""
+    return subprocess.run(
+        [*WRIGHT, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options
+    )
+
+
+@contextmanager
+def damaged(remote, host, damage, undo):
+    """The host is damaged inside, and mended after."""
+    try:
+        done = remote.run(host, damage)
+        assert done.ok, done.err
+        yield
+    finally:
+        done = remote.run(host, undo)
+        assert done.ok, done.err
+
+
+def not_green(verdicts):
+    """What needs a look: status, check and subject."""
+    return {
+        (v.status.value, v.check, v.subject) for v in verdicts if v.status not in (Status.OK, Status.SKIPPED)
+    }
+
+
+def test_an_applied_lab_is_all_green(lab_cluster):
+    """By the command: exit code 0, nothing failed, unknown or to be warned of; no token is left behind."""
+    done = wright("check", lab_cluster.file, "--json")
+    document = json.loads(done.stdout)
+
+    assert [v for v in document["verdicts"] if v["status"] not in ("ok", "skipped")] == []
+    assert done.returncode == 0
+    assert document["counts"]["ok"] > 100
+    assert lab_cluster.sh("control", "find /shared -name '.wright-check*'") == ""
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_real_damage_makes_exactly_the_right_checks_fail(lab_cluster, name):
+    """Of that host these fail, and nothing else of any host; mended, all is green again."""
+    cluster, remote = lab_cluster.cluster, lab_cluster.remote
+    host, damage, undo, expected = DAMAGE[name]
+
+    with damaged(remote, host, damage, undo):
+        found = not_green(run(cluster, remote, only=QUICK))
+
+    assert found == {("fail", check, host) for check in expected.split()}
+    assert not_green(run(cluster, remote, hosts=[host], only=expected.split())) == set()
+
+
+def test_a_tool_that_hangs_is_named_and_holds_up_nothing_else(lab_cluster):
+    """Its own check is unknown; everything else is judged."""
+    cluster, remote = lab_cluster.cluster, lab_cluster.remote
+    wedge = "printf '#!/bin/sh\\nsleep 300\\n' > /usr/local/bin/uname; chmod +x /usr/local/bin/uname"
+
+    with damaged(remote, "gpu-node1", wedge, "rm /usr/local/bin/uname"):
+        verdicts = run(
+            cluster, remote, hosts=["gpu-node1"], only=["kernel_equal", "interfaces", "munge_on_host"]
+        )
+        left = remote.run("gpu-node1", "pgrep -f 'sleep 300'")
+
+    found = {v.check: v for v in verdicts}
+    assert found["kernel_equal"].saw == "`uname -r` overran its 10 s"
+    assert found["kernel_equal"].status is Status.UNKNOWN
+    assert found["interfaces"].status is found["munge_on_host"].status is Status.OK
+    assert left.out == ""
+
+
+def test_a_killed_host_fails_ssh_and_is_otherwise_unknown(lab_cluster):
+    """Its peers are judged as before; what only looks towards it says so."""
+    cluster, remote = lab_cluster.cluster, lab_cluster.remote
+    wright("lab", "fault", "kill-host", "gpu-node4", "--name", cluster.name)
+    try:
+        verdicts = run(cluster, remote, only=QUICK)
+    finally:
+        wright("lab", "fault", "undo", "gpu-node4", "--name", cluster.name)
+    of_it = {v.check: v.status for v in verdicts if v.subject == "gpu-node4"}
+    others = {(status, check, host) for status, check, host in not_green(verdicts) if host != "gpu-node4"}
+
+    assert of_it["ssh"] is Status.FAIL
+    assert {check for check, status in of_it.items() if status is Status.FAIL} <= {"ssh", "node_states"}
+    assert all(
+        status in (Status.FAIL, Status.UNKNOWN, Status.SKIPPED)
+        for check, status in of_it.items()
+        if check
+        not in ("node_states", "node_offers")  # slurmctld still speaks for it, until its silence is noticed
+    )
+    assert others == {("fail", "ports_open", "control")}
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not_green(run(cluster, remote, only=["node_states", "ports_open"])):
+        time.sleep(2)
+    assert not_green(run(cluster, remote, only=QUICK)) == set()
