@@ -1,7 +1,7 @@
-"""Ranks as real processes, forked from one that has imported torch already: a start takes 0.1 s in place of 2.
+"""Ranks as real processes, forked from one that has imported torch already: 0.1 s in place of 2.
 
-Reads one JSON object a line: `script`, `environ` (one dict for each rank), `log`, `seconds`; answers with the exit
-codes. A rank that still runs when the time is over, or five seconds after another one failed, is killed.
+Reads one JSON object a line: `script`, `environ` (one dict for each rank), `log`, `seconds`; answers with the
+exit codes. A rank that still runs when the time is over, or five seconds after another one failed, is killed.
 """
 
 import json
@@ -12,20 +12,24 @@ import sys
 import time
 import traceback
 
-import torch  # noqa: F401 (imported here, once, for all)
-import torch._dynamo  # torch.optim and DistributedDataParallel import it when they are made
+import torch._dynamo  # noqa: F401 (torch.optim and DistributedDataParallel import it when made)
 
-import clusterwright.train.runtime  # noqa: F401 (same)
+import clusterwright.train.runtime  # noqa: F401 (imported here, once, for all)
 
 PATIENCE_S = 5
 
 
 def main():
-    print("ready", flush=True)
+    say("ready")
     for line in sys.stdin:
         order = json.loads(line)
         pids = [begin(order, environ) for environ in order["environ"]]
-        print(json.dumps(wait(pids, order["seconds"])), flush=True)
+        say(json.dumps(wait(pids, order["seconds"])))
+
+
+def say(line):
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def begin(order, environ):
@@ -43,7 +47,7 @@ def begin(order, environ):
         code = 0
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else 1 if leaving.code else 0
-        print(leaving.code, file=sys.stderr)
+        sys.stderr.write(f"{leaving.code}\n")
     except BaseException:  # noqa: BLE001 (whatever a rank dies of belongs in its log)
         traceback.print_exc()
     finally:

@@ -40,7 +40,7 @@ def step_of(sampler, ranks):
     worlds=st.lists(st.integers(1, 7), min_size=1, max_size=12),
 )
 def test_epochs_hold_each_sample_once_whatever_the_ranks_were(size, batch, seed, worlds):
-    """Each step may be trained by another number of ranks, after a resume: the order is the same, nothing is lost."""
+    """Each step may be trained by another number of ranks: the order is the same, nothing is lost."""
     trained, state = [], None
     for ranks in worlds:
         sampler = data.Sampler(size, batch=batch, seed=seed)

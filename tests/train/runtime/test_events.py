@@ -1,15 +1,15 @@
 """Lines that any reader can trust."""
 
 import json
-import os
 import resource
 import time
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 
-from clusterwright.train.runtime import events  # noqa: E402 (torch may be missing)
+from clusterwright.train.runtime import events
 
 pytestmark = pytest.mark.train
 
@@ -44,7 +44,7 @@ def test_without_a_folder_nothing_is_written():
 
 
 def test_a_full_disk_tears_one_line_and_ends_nothing(tmp_path, capsys):
-    """The file may grow by 150 bytes: a line fits, the next is torn, those after are lost, the last is whole again."""
+    """The file may grow to 150 bytes: a line fits, one is torn, some are lost, the last is whole again."""
     log = events.Events(tmp_path, 2, 0)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
@@ -63,7 +63,6 @@ def test_a_full_disk_tears_one_line_and_ends_nothing(tmp_path, capsys):
 
 def test_a_process_knows_when_it_was_created():
     """Before now, and after the machine was started."""
-    uptime = float(open("/proc/uptime").read().split()[0])  # noqa: PTH123, SIM115 (one line of /proc)
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
 
     assert time.time() - uptime - 1 <= events.process_started() <= time.time() + 1
-    assert os.getpid()

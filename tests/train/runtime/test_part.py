@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from clusterwright.train.runtime import memory, part  # noqa: E402 (torch may be missing)
-from clusterwright.train.runtime.digest import Digest  # noqa: E402 (same)
+from clusterwright.train.runtime.digest import Digest  # noqa: E402 (torch may be missing)
 
 pytestmark = pytest.mark.train
 

@@ -1,6 +1,7 @@
 """Whole trainings of two real ranks over Gloo, killed in many ways and resumed."""
 
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -113,7 +114,7 @@ def test_a_save_is_due_after_seconds_as_rank_0_counts_them(train):
 
     times = [event["time"] for event in trained.events("checkpoint")[:-1]]
     assert len(times) >= 2
-    assert all(1 <= later - earlier < 2 for earlier, later in zip(times, times[1:], strict=False))
+    assert all(1 <= later - earlier < 2 for earlier, later in pairwise(times))
 
 
 def test_a_finished_training_has_said_so_and_does_no_step_more(train, undisturbed):

@@ -1,10 +1,12 @@
 """What launcher and script say."""
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("torch")
 
-from clusterwright.train.runtime import settings  # noqa: E402 (torch may be missing)
+from clusterwright.train.runtime import settings
 
 pytestmark = pytest.mark.train
 
@@ -19,21 +21,18 @@ def test_without_a_launcher_nothing_is_kept():
 
 def test_the_launcher_is_heard():
     """All of decision 0001's variables."""
-    given = settings.read(
-        None, None, None,
-        {
-            "CLUSTERWRIGHT_RUN": "/r", "CLUSTERWRIGHT_CHECKPOINTS": "/c", "CLUSTERWRIGHT_CHECKPOINT_EVERY": "steps:25",
-            "CLUSTERWRIGHT_CHECKPOINT_KEEP": "5", "CLUSTERWRIGHT_GENERATION": "2", "CLUSTERWRIGHT_DEADLINE": "12.5",
-        },
-    )  # fmt: skip
+    environ = {
+        "CLUSTERWRIGHT_RUN": "/r",
+        "CLUSTERWRIGHT_CHECKPOINTS": "/c",
+        "CLUSTERWRIGHT_CHECKPOINT_EVERY": "steps:25",
+        "CLUSTERWRIGHT_CHECKPOINT_KEEP": "5",
+        "CLUSTERWRIGHT_GENERATION": "2",
+        "CLUSTERWRIGHT_DEADLINE": "12.5",
+    }
+    given = settings.read(None, None, None, environ)
 
-    assert (str(given.run), str(given.checkpoints), given.keep, given.generation, given.deadline) == (
-        "/r",
-        "/c",
-        5,
-        2,
-        12.5,
-    )
+    assert (given.run, given.checkpoints) == (Path("/r"), Path("/c"))
+    assert (given.keep, given.generation, given.deadline) == (5, 2, 12.5)
     assert given.every == settings.Every(steps=25)
 
 

@@ -4,14 +4,22 @@ import pytest
 
 pytest.importorskip("torch")
 
-from clusterwright.train.runtime import slurm  # noqa: E402 (torch may be missing)
+from clusterwright.train.runtime import slurm
 
 pytestmark = pytest.mark.train
 
 STEP = {
-    "SLURM_PROCID": "3", "SLURM_LOCALID": "1", "SLURM_STEP_NUM_TASKS": "4", "SLURM_NTASKS": "4", "SLURM_JOB_ID": "1234",
-    "SLURM_STEP_ID": "0", "SLURM_STEP_NODELIST": "gpu-node[03-04]", "SLURM_JOB_NODELIST": "gpu-node[01-04]",
-}  # fmt: skip
+    "SLURM_PROCID": "3",
+    "SLURM_LOCALID": "1",
+    "SLURM_STEP_NUM_TASKS": "4",
+    "SLURM_NTASKS": "4",
+    "SLURM_JOB_ID": "1234",
+    "SLURM_STEP_ID": "0",
+    "SLURM_STEP_NODELIST": "gpu-node[03-04]",
+    "SLURM_JOB_NODELIST": "gpu-node[01-04]",
+}
+ALONE = {**STEP, "SLURM_STEP_NUM_TASKS": "1"}
+BATCH = {name: value for name, value in STEP.items() if "STEP" not in name}
 
 
 @pytest.mark.parametrize(
@@ -47,12 +55,7 @@ def test_what_is_set_stays():
 
 @pytest.mark.parametrize(
     "environ",
-    [
-        {},
-        {**STEP, "RANK": "0"},
-        {k: v for k, v in STEP.items() if "STEP" not in k},
-        {**STEP, "SLURM_STEP_NUM_TASKS": "1"},
-    ],
+    [{}, {**STEP, "RANK": "0"}, BATCH, ALONE],
     ids=["no Slurm", "torchrun inside a step", "a batch script", "a step of one task"],
 )
 def test_whoever_is_not_one_of_several_tasks_is_left_alone(environ):
