@@ -43,11 +43,15 @@ def setting(
     its class. `least` and `most` are in the base unit of a quantity.
     """
     extra: dict[str, Any] = {"cost": cost.value} | ({"examples": [example]} if example else {})
-    fallback: dict[str, Any] = {"default": default}
-    if isinstance(default, type):
-        fallback, extra["default"] = {"default_factory": default}, {}
     return Field(
-        **fallback, ge=least, le=most, description=meaning, json_schema_extra=extra, validate_default=True
+        default={}
+        if isinstance(default, type)
+        else default,  # {} is validated into the section with its defaults
+        ge=least,
+        le=most,
+        description=meaning,
+        json_schema_extra=extra,
+        validate_default=True,
     )
 
 

@@ -16,21 +16,19 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from clusterwright.spec.field import refuse
 
-_HOST = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")  # RFC 1123 label, lower case, starting with a letter
-_ACCOUNT = re.compile(r"[a-z_][a-z0-9_-]{0,31}")  # useradd(8)
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")  # POSIX environment variable name
-_PATH = re.compile(r"/[A-Za-z0-9._/+@=,-]{0,1023}")
-_ZONE = re.compile(r"[A-Za-z]+(/[A-Za-z0-9_+-]+){0,2}")
-_OPTION = re.compile(r"[a-z_]+(=[A-Za-z0-9_.:-]+)?")
-_VERSION = re.compile(r"[0-9]+(\.[0-9]+){0,3}([.-][A-Za-z0-9]+)*")
-_IMAGE = re.compile(
-    r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"
-)  # enroot import(1): docker://USER@HOST#IMAGE:TAG
+_HOST = r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?"  # RFC 1123 label, lower case, starting with a letter
+_ACCOUNT = r"[a-z_][a-z0-9_-]{0,31}"  # useradd(8)
+_WORD = r"[A-Za-z][A-Za-z0-9_.-]{0,63}"
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,254}"  # POSIX environment variable name
+_PATH = r"/[A-Za-z0-9._/+@=,-]{0,1023}"
+_ZONE = r"[A-Za-z]+(/[A-Za-z0-9_+-]+){0,2}"
+_OPTION = r"[a-z_]+(=[A-Za-z0-9_.:-]+)?"
+_VERSION = r"[0-9]+(\.[0-9]+){0,3}([.-][A-Za-z0-9]+)*"
+_IMAGE = r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"  # enroot import(1): docker://USER@HOST#IMAGE:TAG
 
-_HOSTLIST_PART = re.compile(r"((?:[a-z0-9-]|\[[0-9,-]+\])+)(?:,|$)")
-_BRACKET = re.compile(r"\[([0-9,-]+)\]")
-_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_HOSTLIST_PART = r"((?:[a-z0-9-]|\[[0-9,-]+\])+)(?:,|$)"
+_BRACKET = r"\[([0-9,-]+)\]"
+_RANGE = r"([0-9]{1,9})(?:-([0-9]{1,9}))?"
 
 MAX_HOSTS = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
 MAX_HOSTLIST = 4096  # a line, not a file
@@ -50,15 +48,13 @@ _TORCHRUN_SETS = frozenset({
 _LAUNCHER_PREFIXES = ("CLUSTERWRIGHT_", "SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "TORCHELASTIC_")
 
 
-def _matching(pattern: re.Pattern[str], what: str, rule: str) -> tuple[AfterValidator, WithJsonSchema]:
+def _matching(pattern: str, what: str, rule: str) -> tuple[AfterValidator, WithJsonSchema]:
     def check(value: str) -> str:
-        if not pattern.fullmatch(value):
+        if not re.fullmatch(pattern, value):  # compiled when first used, and kept by re
             raise refuse("bad-name", f"`{value}` is not {what}", f"use {rule}")
         return value
 
-    return AfterValidator(check), WithJsonSchema(
-        {"type": "string", "pattern": f"^{pattern.pattern}$", "form": what}
-    )
+    return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": f"^{pattern}$", "form": what})
 
 
 def _no_system_account(value: str) -> str:
@@ -100,18 +96,18 @@ def _count(hostlist: str) -> int | None:
     """How many hosts it would expand to, None where it is malformed; `n[1-999999999]` must never be."""
     total, at = 0, 0
     while at < len(hostlist):
-        part = _HOSTLIST_PART.match(hostlist, at)
+        part = re.match(_HOSTLIST_PART, hostlist[at:])
         if part is None:
             return None
-        sizes = [_size(found) for found in _BRACKET.findall(part[1])]
+        sizes = [_size(found) for found in re.findall(_BRACKET, part[1])]
         total += prod(sizes)
-        at = part.end()
+        at += part.end()
     return None if hostlist.endswith(",") else total
 
 
 def _size(ranges: str) -> int:
     """Numbers in `1-8,12`; none if it is malformed, which makes the whole list empty."""
-    found = [_RANGE.fullmatch(text) for text in ranges.split(",")]
+    found = [re.fullmatch(_RANGE, text) for text in ranges.split(",")]
     if not all(found):
         return 0
     return sum(max(0, int(one[2] or one[1]) - int(one[1]) + 1) for one in found if one)
@@ -127,7 +123,7 @@ def _hostlist(value: str) -> str:
     except NodeSetException as why:
         raise refuse("bad-hostlist", f"`{value}` is not a hostlist: {why}", mend) from why
     for name in names:
-        if not _HOST.fullmatch(name):
+        if not re.fullmatch(_HOST, name):
             rule = "lower-case letters, digits and -, first a letter, at most 63"
             raise refuse("bad-name", f"`{name}` is not a host name", f"use {rule}")
         _no_slurm_word(name)
@@ -143,7 +139,7 @@ def _version(value: Any) -> str:
             f"version {value} is read as a number, and 25.10 would become 25.1",
             f'write it in quotes: "{value}"',
         )
-    if not _VERSION.fullmatch(value):
+    if not re.fullmatch(_VERSION, value):
         raise refuse("bad-name", f"`{value}` is not a version", 'write it as "25.11" or "12.4.1"')
     return value
 
@@ -218,5 +214,5 @@ Hostlist = Annotated[
 Version = Annotated[
     str,
     BeforeValidator(_version),
-    WithJsonSchema({"type": "string", "pattern": f"^{_VERSION.pattern}$", "form": "a version in quotes"}),
+    WithJsonSchema({"type": "string", "pattern": f"^{_VERSION}$", "form": "a version in quotes"}),
 ]

@@ -11,7 +11,7 @@ from clusterwright.spec.field import Cost, Section, refuse, setting
 from clusterwright.spec.names import AccountName
 
 # sshd(8) AUTHORIZED_KEYS: type, base64, comment; options before the type could run commands, and are refused.
-_KEY = re.compile(r"(ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [ -~]*)?")
+_KEY = r"(ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]{16,}={0,3}( [ -~]*)?"
 
 # Below 1000 are system accounts; from 60000 on distributions (nobody), systemd (61184) and containers
 # (524288) have ranges of their own (Debian policy 9.2.2, systemd's UIDS-GIDS).
@@ -19,7 +19,7 @@ _FIRST_ID, _LAST_ID = 1000, 59999
 
 
 def _public_key(value: str) -> str:
-    if not _KEY.fullmatch(value):
+    if not re.fullmatch(_KEY, value):
         raise refuse(
             "bad-key",
             "this is not a public SSH key of one line",

@@ -44,10 +44,8 @@ def at(whole: Schema, values: Any, loc: Loc) -> Schema:
     """The schema of the value at that path, where variants are told apart by the file's own `kind`."""
     node = _variant(whole, whole, values)
     for part in loc:
-        if isinstance(part, int):
-            node = node.get("items", {})
-        else:
-            node = properties(node, whole).get(part) or _named(node)
+        key = properties(node, whole).get(str(part)) or _named(node)
+        node = node.get("items", {}) if isinstance(part, int) else key
         values = values[part] if holds(values, part) else None
         node = _variant(node, whole, values)
     return node
