@@ -74,11 +74,11 @@ def look(host: Host, resource: Json) -> Optional[Json]:
 
 
 def unit_changes(host: Host, changed: "set[str]") -> List[Json]:
-    """One reading of the unit files where any changed, then each unit that wants something."""
+    """The unit files read again where systemd has old ones, then each unit that wants something."""
     wanted = of_kinds(host, ("unit",))
     states = units.show([unit["name"] for unit in wanted])
     unread = any(state.get("NeedDaemonReload") == "yes" for state in states.values())
-    unread = unread or any(":/etc/systemd/system/" in name for name in changed)
+    unread = unread or any(name.startswith("gone:/etc/systemd/system/") for name in changed)
     changes = [live("systemd", "read the unit files again")] if unread else []
     for unit in wanted:
         change = units.look_unit(unit, states[unit["name"]], changed)
@@ -125,7 +125,7 @@ def apply(host: Host, changes: List[Json]) -> None:
             change["done"] = True
     rest = [change for change in changes if not change.get("done")]
     named = [(change["id"].partition(":")[2], change["what"]) for change in rest if change["id"] != "systemd"]
-    units.do_units(named, reload=len(named) < len(rest))
+    units.do_units(named, read_again=len(named) < len(rest))
     for change in rest:
         change["done"] = True
 

@@ -11,6 +11,10 @@ from typing import Any, Dict, List, Optional
 STATE = "/var/lib/clusterwright"
 COMMAND_S = 120  # systemd's own limit for a start is 90 s
 
+# The last: `systemctl enable` would run update-rc.d for each unit that still has an init script, and that makes
+# systemd read all its files each time (systemd, ENVIRONMENT.md).
+ENVIRONMENT = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive", "SYSTEMCTL_SKIP_SYSV": "1"}
+
 Json = Dict[str, Any]
 
 
@@ -64,7 +68,7 @@ def run(argv: List[str], limit: int = COMMAND_S) -> "subprocess.CompletedProcess
             stdin=subprocess.DEVNULL,
             universal_newlines=True,
             timeout=limit,
-            env=dict(os.environ, LC_ALL="C", DEBIAN_FRONTEND="noninteractive"),
+            env=dict(os.environ, **ENVIRONMENT),
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as why:

@@ -38,17 +38,20 @@ def look_unit(unit: Json, state: Dict[str, Any], changed: Set[str]) -> Optional[
     return {"what": ", ".join(what), "diff": "", "cost": cost}
 
 
-def do_units(changes: List[Tuple[str, str]], *, reload: bool) -> None:
-    """Name and what was planned. One call each for all of them: systemd reads everything again each time.
+def do_units(changes: List[Tuple[str, str]], *, read_again: bool) -> None:
+    """Name and what was planned, in one call each for all of them.
 
-    A start is a restart: the unit's package may have started it since, with other files.
+    systemd reads its files again only where it must: that runs every generator, and costs a busy host seconds;
+    a unit that is not loaded is read when it is started. A start is a restart: the unit's package may have
+    started it since, with other files.
     """
     enabled = [name for name, what in changes if "enable" in what]
     started = [name for name, what in changes if "start" in what]
     reloaded = [name for name, what in changes if "reload" in what]
     if enabled:
         must(["systemctl", "enable", "--quiet", "--no-reload", "--", *enabled])
-    if enabled or reload:
+    states = show([name for name, _what in changes]).values()
+    if read_again or any(state.get("NeedDaemonReload") == "yes" for state in states):
         must(["systemctl", "daemon-reload"])
     if started:
         must(["systemctl", "restart", "--", *started])
