@@ -99,6 +99,34 @@ def test_all_rules_run_over_a_finished_file():
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "codes"),
+    [
+        ("subnet: 10.77.0.0/24", "subnet: 10.77.0.0", ["bad-address"]),
+        ("subnet: 10.77.0.0/24", "subnet: 8.8.8.0/24", ["bad-address"]),
+        ("subnet: 10.77.0.0/24", "subnet: 127.0.0.0/24", ["bad-address"]),
+        ("subnet: 10.77.0.0/24", "subnet: 10.77.0.0/31", ["bad-address"]),
+        ("{management: 10.77.0.10,", "{management: 10,", ["bad-address"]),
+        ("storage: 10.77.2.10}", "storag: 10.77.2.10}", ["not-a-choice"]),
+        ("kind: local, path", "path", ["missing-key"]),
+        ("kind: local", "kind: locl", ["not-a-choice"]),
+        ("kind: local, path: /shared", "kind: nfs, path: /shared", ["missing-key"]),
+        ("max_time: 1d", "max_time: 5s", ["out-of-range"]),
+        ("uid: 6001", "uid: 0", ["out-of-range"]),
+        ("gid: 5000", "gid: 18446744073709551616", ["wrong-type"]),
+        ("name: lab", "name: ''", ["bad-name"]),
+        ("  train: {", "  default: {", ["reserved-name"]),
+        ("  alice: {", "  root: {", ["reserved-name"]),
+    ],
+)
+def test_what_a_cluster_file_may_not_say(old, new, codes):
+    """Addresses are private, variants are told by their kind, names and ids are free."""
+    text = LAB.read_text()
+
+    assert old in text
+    assert said(text.replace(old, new, 1)) == codes
+
+
+@pytest.mark.parametrize(
     ("text", "kind"),
     [
         (LAB.read_text(), "cluster"),
@@ -146,6 +174,13 @@ def test_times_need_their_unit(line, code):
         ("user: alice", "data: [{path: /x, stage: remote}]", ["not-a-choice"]),
         ("user: alice", "command: []", ["out-of-range"]),
         ("user: alice", "container: docker://x", ["wrong-type"]),
+        ("user: alice", "environment: {variables: {A: [1]}}", ["wrong-type"]),
+        ("user: alice", "data: [/shared/data]", ["wrong-type"]),
+        ("user: alice", "elastic: {min_nodes: 1, max_nodes: 1}", ["elastic-mismatch", "elastic-range"]),
+        ("spare_nodes: 1", "spare_nodes: 0", ["spare-mismatch"]),
+        ("every: 25 steps", "every: 12:30:00", ["bad-quantity"]),
+        ("every: 25 steps", "every: 0h", ["bad-quantity"]),
+        ("time: 30m", "time: 0s", ["bad-quantity"]),
     ],
 )
 def test_what_a_job_file_may_not_say(old, new, codes):

@@ -93,6 +93,8 @@ def test_values_and_places():
         ("on: 1\n", [("ambiguous-yaml", 1)]),
         ("a: 0755\n", [("ambiguous-yaml", 1)]),
         ("a: 0o17\n", [("ambiguous-yaml", 1)]),
+        ("a: -0755\n", [("ambiguous-yaml", 1)]),
+        ('a: "\\ud83d"\n"\\ude00": 1\n', [("bad-text", 1), ("bad-text", 2)]),
         ("a: 'no'\nb: \"0755\"\nc: 0\n", []),
         ("a:\nb: ~\nc: null\n", [("empty-value", 1), ("empty-value", 2), ("empty-value", 3)]),
         ("a: &x 1\nb: *x\n", [("yaml-feature", 1), ("yaml-feature", 2)]),
@@ -129,6 +131,11 @@ def test_bytes_that_are_not_utf_8():
         read(b"a: 1\nb: \xff\n", "f.yaml")
 
     assert str(caught.value.findings[0].places[0]).startswith("f.yaml:2:4")
+
+
+def test_characters_that_json_writes_as_pairs_are_one():
+    """A file may be JSON, whose escapes have 16 bits."""
+    assert read('{"a": "\\ud83d\\ude00"}', "f.yaml").values == {"a": "\U0001f600"}
 
 
 def test_a_byte_order_mark_is_taken():

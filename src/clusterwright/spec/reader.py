@@ -163,15 +163,12 @@ class _Reader:
         if isinstance(event, AliasEvent):
             self._feature("alias", event, loc)
             return None
-        if event.anchor:  # type: ignore[attr-defined]
-            self._feature("alias", event, loc)
-        if event.tag:  # type: ignore[attr-defined]
-            self._feature("tag", event, loc)
+        assert isinstance(event, MappingStartEvent | SequenceStartEvent | ScalarEvent)  # noqa: S101 (no other starts a value)
+        if event.anchor or event.tag:
+            self._feature("alias" if event.anchor else "tag", event, loc)
         if isinstance(event, MappingStartEvent):
             return self._mapping(loc)
-        if isinstance(event, SequenceStartEvent):
-            return self._sequence(loc)
-        return self._scalar(event, loc)
+        return self._sequence(loc) if isinstance(event, SequenceStartEvent) else self._scalar(event, loc)
 
     def _mapping(self, loc: Loc) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -202,10 +199,10 @@ class _Reader:
             self._ambiguous(event, (*loc, name), "key")
         return name
 
-    def _text(self, event: Event, loc: Loc) -> str:
+    def _text(self, event: ScalarEvent, loc: Loc) -> str:
         r"""The text of a scalar; JSON's `\ud83d\ude00` is one character, and half of it is none."""
         try:
-            return str(event.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")  # type: ignore[attr-defined]
+            return str(event.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         except UnicodeDecodeError:
             message = "the text holds half of a surrogate pair, which is no character"
             finding = Finding("bad-text", message, "take the \\u escape out", (self._at(event, loc),))
@@ -220,9 +217,9 @@ class _Reader:
             items.append(self._value(event, (*loc, len(items))))
         return tuple(items)
 
-    def _scalar(self, event: Event, loc: Loc) -> Any:
+    def _scalar(self, event: ScalarEvent, loc: Loc) -> Any:
         text = self._text(event, loc)
-        if event.style is not None:  # type: ignore[attr-defined]
+        if event.style is not None:
             return text
         if text in _NULLS:
             self._empty(loc)
@@ -231,8 +228,8 @@ class _Reader:
             return None
         return plain(text)
 
-    def _ambiguous(self, event: Event, loc: Loc, what: str) -> bool:
-        text = str(event.value)  # type: ignore[attr-defined]
+    def _ambiguous(self, event: ScalarEvent, loc: Loc, what: str) -> bool:
+        text = str(event.value)
         truth = _YAML11.get(text.lower())
         if truth is not None:
             meant = f"{str(truth).lower()} for yes or no, or " if what == "value" else ""
@@ -241,8 +238,9 @@ class _Reader:
             )
             mend = f'write {meant}"{text}" in quotes for the text'
         elif what == "value" and _OCTAL.fullmatch(text):
-            message = f"`{text}` is an octal number to one YAML reader and a decimal one to another"
-            mend = f'write {text.lstrip("0o") or "0"} for the number, or "{text}" in quotes for the text'
+            number = int(text, 8) if "o" in text else int(text)
+            message = f"`{text}` is one number to one YAML reader and another, or text, to the next"
+            mend = f'write {number} for the number, or "{text}" in quotes for the text'
         else:
             return False
         self._source.refuse(loc, Finding("ambiguous-yaml", message, mend, (self._at(event, loc),)))

@@ -21,7 +21,7 @@ def schema_of(kind: Kind) -> Schema:
     if kind == "cluster":
         from clusterwright.spec.cluster import Cluster as Model  # noqa: PLC0415 (each file's models only when asked)
     else:
-        from clusterwright.spec.job import Job as Model  # type: ignore[assignment]  # noqa: PLC0415 (same)
+        from clusterwright.spec.job import Job as Model  # type: ignore[assignment]  # noqa: PLC0415 (same; either model will do)
     schema = Model.model_json_schema()
     title = f"Clusterwright {kind} file"
     return {"$schema": _DIALECT, **_tidy(schema), "title": title}

@@ -54,13 +54,14 @@ def _gpus(cluster: Cluster, name: str, group_name: str) -> Iterator[Clash]:
 
 def _defaults(cluster: Cluster) -> Iterator[Clash]:
     chosen = [name for name, partition in cluster.partitions.items() if partition.default]
-    if len(chosen) == 1:
-        return
-    if chosen:
-        names = " and ".join(f"`{name}`" for name in chosen)
-        message, mend = f"{names} are both the default partition", "set `default: true` on one of them only"
-        at = tuple(("partitions", name, "default") for name in chosen)
-    else:
+    if not chosen:
         message = "no partition is the default, so a job that names none would be refused"
-        mend, at = "set `default: true` on one partition", (("partitions",),)  # type: ignore[assignment]
-    yield Clash("default-partition", message, mend, at)
+        yield Clash("default-partition", message, "set `default: true` on one partition", (("partitions",),))
+    if len(chosen) > 1:
+        names = " and ".join(f"`{name}`" for name in chosen)
+        yield Clash(
+            "default-partition",
+            f"{names} are each the default partition",
+            "set `default: true` on one of them only",
+            tuple(("partitions", name, "default") for name in chosen),
+        )
