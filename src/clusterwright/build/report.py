@@ -43,10 +43,7 @@ class HostReport:
     @property
     def restarts(self) -> int:
         """Units that were running and were started anew."""
-        return sum(
-            change.done and change.what.split(",")[-1].strip().startswith("restart")
-            for change in self.changes
-        )
+        return sum(change.done and "restart for" in change.what for change in self.changes)
 
 
 @dataclass(frozen=True, slots=True)
