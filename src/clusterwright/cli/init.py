@@ -33,6 +33,6 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
     except OSError as why:
         mend = "give a path in a folder that you may write to with --out"
         raise WrightError.of("not-writable", f"{why.strerror}: {out}", mend) from why
-    following = "wright lab up" if template == "lab" else "wright check"
+    following = "wright lab up" if template == "lab" else "wright apply --dry-run"
     say(f"{out} written. Read it through, then: wright validate {out}; {following} {out}")
     return 0
