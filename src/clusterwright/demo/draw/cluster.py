@@ -132,6 +132,8 @@ def _takeover(made: Report, boxes: tuple[Box, ...]) -> Iterator[str]:
     if "lost" not in by_fate or "took over" not in by_fate or not made.recovery:
         return
     one, other = by_fate["lost"], by_fate["took over"]
+    if one.top != other.top:  # the arrow would run through other hosts
+        return
     x1, x2 = one.left + one.wide / 2, other.left + other.wide / 2
     y1, y2 = one.top + one.high, other.top + other.high
     low = max(y1, y2) + 20

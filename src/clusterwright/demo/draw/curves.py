@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clusterwright.demo.draw.svg import Scale, is_narrow, line, path, picture, scale, short, tag, ticks, words
+from clusterwright.demo.draw.svg import (
+    Scale,
+    is_narrow,
+    label,
+    line,
+    path,
+    picture,
+    scale,
+    short,
+    tag,
+    ticks,
+    words,
+)
 from clusterwright.demo.report import Report
 
 HIGH, PANEL, GAP, LEFT, RIGHT, TOP, BOTTOM = (
@@ -31,7 +43,7 @@ def curves(made: Report, width: float) -> str:
     parts = (
         *_grid(y, every, width),
         *_steps(x, steps, width),
-        *_lost_steps(made, x),
+        *_lost_steps(made, x, width),
         path(((x(n), y(loss)) for n, loss in enumerate(other, 1) if loss is not None), "curve-other"),
         path(((x(n), y(loss)) for n, loss in enumerate(one, 1) if loss is not None), "curve-one"),
         *_difference(made, x, width),
@@ -64,7 +76,7 @@ def _steps(x: Scale, steps: int, width: float) -> list[str]:
     return drawn
 
 
-def _lost_steps(made: Report, x: Scale) -> list[str]:
+def _lost_steps(made: Report, x: Scale, width: float) -> list[str]:
     """A band over the steps that were done again, and a line where the fault struck."""
     if not made.fault:
         return []
@@ -74,10 +86,9 @@ def _lost_steps(made: Report, x: Scale) -> list[str]:
     if made.recovery and at > made.recovery.resumed_step:
         start = x(max(made.recovery.resumed_step, 1))
         drawn.append(tag("rect", x=start, y=TOP, width=place - start, height=HIGH, class_="again"))
-    side, shift = ("end", -7) if at > made.steps_total * 0.6 else ("start", 7)
     drawn.append(line(place, TOP - 6, place, TOP + HIGH, "fault-line"))
-    label = f"{made.fault['kind']} after step {at}"
-    return [*drawn, words(label, place + shift, TOP + 6, "fault-text", text_anchor=side)]
+    said = f"{made.fault['kind']} after step {at}"
+    return [*drawn, label(said, place, TOP - 11, "fault-text", (LEFT, width))]
 
 
 def _difference(made: Report, x: Scale, width: float) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from html import escape
 
 Scale = Callable[[float], float]
+BOLD = 7.6  # width of a bold letter of 13 units, measured in the page's fonts
 NARROW = 500.0  # a drawing below this width is for a phone: fewer ticks, shorter words
 
 
@@ -71,6 +72,14 @@ def ticks(low: float, high: float, about: int) -> list[float]:
 def is_narrow(width: float) -> bool:
     """True for a drawing that is to be read on a phone."""
     return width < NARROW
+
+
+def label(text: str, x: float, y: float, class_: str, room: tuple[float, float]) -> str:
+    """Bold words beside a vertical line at x: to its right, or to its left where they would leave the room."""
+    wide = BOLD * len(text)
+    if x + wide <= room[1]:
+        return words(text, x, y, class_)
+    return words(text, max(x, room[0] + wide), y, class_, text_anchor="end")
 
 
 def short(value: float) -> str:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from clusterwright.demo.draw.svg import Scale, is_narrow, line, path, picture, scale, short, tag, ticks, words
+from clusterwright.demo.draw.svg import (
+    Scale,
+    is_narrow,
+    label,
+    line,
+    path,
+    picture,
+    scale,
+    short,
+    tag,
+    ticks,
+    words,
+)
 from clusterwright.demo.lanes import Lane, Span
 from clusterwright.demo.report import Report
 
@@ -24,7 +36,7 @@ SAID = {
 
 def timeline(made: Report, width: float) -> str:
     """What happened when, from the job's start to its end."""
-    left = 70.0 if is_narrow(width) else 92.0
+    left = 82.0 if is_narrow(width) else 92.0
     ends = [span.end for lane in made.lanes for span in lane.spans] + [mark.time for mark in made.marks]
     x = scale(0, max([*ends, 1.0]), left, width - 12)
     rows = TOP + PROGRESS + GAP
@@ -105,9 +117,9 @@ def _span(place: str, span: Span, top: float, x: Scale) -> Iterator[str]:
     style = f"span {span.doing}"
     yield tag("rect", tag("title", told), x=start, y=top, width=wide, height=BAR, rx=3, class_=style)
     english = SAID[span.doing]
-    for label in (english, english.rsplit(" ", 1)[0], english.rsplit(" ", 1)[1]):
-        if wide > LETTER * len(label) + 12 + 6 * (not label.isascii()):
-            yield words(label, start + 7, top + BAR / 2 + 4.5, f"said on-{span.doing}")
+    for said in (english, english.rsplit(" ", 1)[0], english.rsplit(" ", 1)[1]):
+        if wide > LETTER * len(said) + 12 + 6 * (not said.isascii()):
+            yield words(said, start + 7, top + BAR / 2 + 4.5, f"said on-{span.doing}")
             return
 
 
@@ -116,21 +128,13 @@ def _fault(made: Report, x: Scale, bottom: float, width: float) -> Iterator[str]
         return
     place = x(made.fault["at_s"])
     who = made.fault["host"] if made.mode == "lab" else f"rank {made.fault['rank']}"
-    side = "end" if place > width * 0.55 else "start"
     yield line(place, TOP - 18, place, bottom, "fault-line")
-    label = f"{who} killed, {made.fault['at_s']:.1f} s"
-    yield words(label, place, TOP - 25, "fault-text", text_anchor=side)
+    yield label(f"{who} killed, {made.fault['at_s']:.1f} s", place, TOP - 25, "fault-text", (0, width))
     if made.recovery:
-        back = x(made.fault["at_s"] + made.recovery.seconds)
-        side, shift = ("start", -1) if back < width * 0.75 else ("end", 1)
+        took = made.recovery.seconds
+        back = x(made.fault["at_s"] + took)
         yield line(back, TOP - 4, back, bottom, "new-line")
-        yield words(
-            f"new progress, +{made.recovery.seconds:.1f} s",
-            back + shift,
-            TOP - 9,
-            "new-text",
-            text_anchor=side,
-        )
+        yield label(f"new progress, +{took:.1f} s", back, TOP - 9, "new-text", (0, width))
 
 
 def _told(made: Report) -> str:
