@@ -8,6 +8,7 @@ import pytest
 from clusterwright import check as checking
 from clusterwright.check import Status, Verdict
 from clusterwright.cli.check import check
+from clusterwright.errors import WrightError
 
 LAB = Path(__file__).parents[2] / "examples/lab/cluster.yaml"
 OK = Verdict("n1", "ssh", Status.OK, "answers", "an answer")
@@ -66,3 +67,13 @@ def test_json_is_one_document_with_counts_and_every_verdict(found, capsys):
         "subject": "n2", "check": "munge_on_host", "status": "fail",
         "saw": "no socket", "want": "Success", "mend": "restart munge",
     }  # fmt: skip
+
+
+def test_a_broken_hostlist_is_refused_with_the_form_that_is_right(found):
+    """Before any host is asked; exit code 2."""
+    found([OK])
+
+    with pytest.raises(WrightError, match="bad-hostlist") as caught:
+        check(LAB, hosts="gpu-node[1-2")
+
+    assert caught.value.exit_code == 2

@@ -45,18 +45,30 @@ def check(
     from clusterwright.cli._show import show_json  # noqa: PLC0415
     from clusterwright.edge.ssh import Ssh  # noqa: PLC0415
     from clusterwright.spec.load import load_cluster  # noqa: PLC0415
-    from clusterwright.spec.names import expand  # noqa: PLC0415
 
     cluster = load_cluster(file)
     config = Path(cluster.ssh_config) if cluster.ssh_config else None
     remote = Ssh(user=cluster.ssh.user, port=cluster.ssh.port, config=config)
-    verdicts = run(cluster, remote, hosts=expand(hosts) if hosts else None, only=only)
+    verdicts = run(cluster, remote, hosts=_expanded(hosts), only=only)
     number = counts(verdicts)
     if json:
         show_json({"counts": number, "verdicts": verdicts})
     else:
         _tell(verdicts, number, everything=everything)
     return next((code for status, code in _EXIT.items() if number[status]), 0)
+
+
+def _expanded(hostlist: str) -> tuple[str, ...] | None:
+    from ClusterShell.NodeSet import NodeSetException  # noqa: PLC0415 (start-up time)
+
+    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
+    from clusterwright.spec.names import expand  # noqa: PLC0415
+
+    try:
+        return expand(hostlist) if hostlist else None
+    except NodeSetException as why:
+        message, mend = f"`{hostlist}` is not a hostlist: {why}", "write it as gpu-node[1-8,12]"
+        raise WrightError.of("bad-hostlist", message, mend, exit_code=EXIT_USAGE) from why
 
 
 def _tell(verdicts: list[Verdict], number: dict[str, int], *, everything: bool) -> None:
