@@ -77,16 +77,14 @@ def site(tmp_path_factory):
 
 
 def test_bare_hosts_become_a_cluster(site):
-    """Everything is done on all five, in half a minute, and nothing that ran had to be restarted."""
+    """Everything is done on all five, and nothing that ran had to be restarted (how fast: bench/)."""
     assert (site.first.ok, site.first.restarts) == (True, 0)
     assert site.first.changed == site.first.pending > 0
-    assert site.first.seconds < 30
 
 
 def test_a_second_apply_changes_nothing(site):
-    """0 changes, 0 restarts, 5 seconds."""
+    """0 changes, 0 restarts."""
     assert (site.second.ok, site.second.pending, site.second.restarts) == (True, 0, 0)
-    assert site.second.seconds < 5
 
 
 def test_jobs_run_on_every_host(site):

@@ -9,7 +9,7 @@ import subprocess
 from typing import Any, Dict, List, Optional
 
 STATE = "/var/lib/clusterwright"
-COMMAND_S = 120  # systemd's own limit for a start is 90 s
+COMMAND_S = 300  # one call starts all units of a host, each within systemd's own limit of 90 s
 
 # The last: `systemctl enable` would run update-rc.d for each unit that still has an init script, and that makes
 # systemd read all its files each time (systemd, ENVIRONMENT.md).
