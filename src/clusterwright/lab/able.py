@@ -117,7 +117,7 @@ def look() -> Machine:
     return Machine(
         system=sys.platform,
         root=os.geteuid() == 0,
-        distribution=_distribution_of(_text("/etc/os-release")),
+        distribution=distribution_of(_text("/etc/os-release")),
         missing_programs=tuple(name for name in PROGRAMS if shutil.which(name, path=_path()) is None),
         has_keyring=Path("/usr/share/keyrings/debian-archive-keyring.gpg").exists(),
         overlay="\toverlay\n" in filesystems or Path("/sys/module/overlay").exists() or _module("overlay"),
@@ -129,7 +129,7 @@ def look() -> Machine:
     )
 
 
-def _distribution_of(os_release: str) -> str:
+def distribution_of(os_release: str) -> str:
     """`debian` or `ubuntu`, also for what calls itself like one; else the machine's own id."""
     pairs = dict(line.split("=", 1) for line in os_release.splitlines() if "=" in line)
     ids = [pairs.get("ID", "unknown").strip('"'), *pairs.get("ID_LIKE", "").strip('"').split()]

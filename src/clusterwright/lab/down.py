@@ -17,7 +17,7 @@ NSPAWN = Path("/run/systemd/nspawn")
 
 
 def down(name: str, *, say: Callable[[str], None] = lambda _: None) -> list[str]:
-    """The lab, if there is one, is gone with all that was on it; returns what is left: nothing, if all is well.
+    """The lab, if there is one, is gone with all that was on it; returns what is left: [] if all is well.
 
     Hosts are killed, not shut down: their disks go as well, so an orderly stop would keep nothing.
     """
@@ -25,7 +25,8 @@ def down(name: str, *, say: Callable[[str], None] = lambda _: None) -> list[str]
     with state.locked(state.folder(name)):
         lab = state.read(name)
         left = clean(lab) if lab else _remove_empty(state.folder(name))
-    say(f"lab `{name}` is down, {len(left)} things left behind ({time.monotonic() - started:.1f} s)")
+    if lab:
+        say(f"lab `{name}` is down, {len(left)} things left behind ({time.monotonic() - started:.1f} s)")
     return left
 
 

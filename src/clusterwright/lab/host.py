@@ -22,7 +22,9 @@ def boot_script(devices: Sequence[str]) -> str:
     """What a host does early at each boot: GPU device files; control groups and network settings writable.
 
     Slurm's cgroup plugins need the controllers; systemd-nspawn mounts them read-only where they are v1
-    (remounting without `bind` is refused as busy). /proc/sys/net is the host's own: it has its own network.
+    (remounting without `bind` is refused as busy). /proc/sys/net is the host's own, as its network is. What /sys
+    tells of networks is the machine's, because nspawn mounts it before it enters the namespace: the host's own
+    goes over it.
     """
     nodes = "".join(
         f"[ -e {path} ] || mknod -m 666 {path} c {GPU_MAJOR} {i}\n" for i, path in enumerate(devices)
@@ -33,6 +35,10 @@ for tree in /sys/fs/cgroup /sys/fs/cgroup/*; do
   mountpoint -q "$tree" && mount -o remount,bind,rw "$tree"
 done
 mount --bind /proc/sys/net /proc/sys/net && mount -o remount,bind,rw /proc/sys/net
+own=/run/clusterwright-sys
+mkdir -p "$own" && mount -t sysfs -o ro sysfs "$own"
+for part in class/net devices/virtual/net; do mount --bind "$own/$part" "/sys/$part"; done
+umount "$own" && rmdir "$own"
 {nodes}exit 0
 """
 

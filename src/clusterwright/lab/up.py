@@ -12,7 +12,7 @@ from pathlib import Path
 from clusterwright.edge.files import write_whole
 from clusterwright.edge.ssh import Ssh
 from clusterwright.errors import WrightError
-from clusterwright.lab import boot, environment, host, image, keys, masters, network, state
+from clusterwright.lab import boot, environment, host, image, keys, limits, masters, network, state
 from clusterwright.lab.able import able
 from clusterwright.lab.down import clean
 from clusterwright.lab.layout import Layout, layout
@@ -113,7 +113,9 @@ def _claim(
                 taken |= {
                     bridge.subnet: f"{bridge.network} of lab `{other}`" for bridge in journal.layout.bridges
                 }
-        if found := network.clashes(wanted, taken):
+        found = network.clashes(wanted, taken)
+        found += limits.judge_inotify(len(wanted.hosts), limits.inotify_in_use(), limits.inotify_limit())
+        if found:
             with suppress(OSError):
                 state.folder(cluster.name).rmdir()
             raise WrightError(*found)
@@ -165,7 +167,7 @@ def _see_each_other(lab: LabState) -> None:
     first, last = lab.layout.hosts[0], lab.layout.hosts[-1]
     if first == last:
         return
-    done = Ssh(config=lab.ssh_config).run(last.name, f"ping -c 1 -W 2 {first.address}", timeout_s=20)
+    done = Ssh(config=lab.ssh_config).run(last.name, f"ping -c 1 -w 5 {first.address}", timeout_s=20)
     if not done.ok:
         raise WrightError.of(
             "lab-bridge-filtered",

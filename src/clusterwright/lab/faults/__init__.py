@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.lab import state
+from clusterwright.lab import boot, state
 from clusterwright.lab.layout import LabHost, Link
 from clusterwright.lab.state import Fault, LabState
 
@@ -46,7 +46,7 @@ def fault(name: str, kind: str, host: str, **options: str) -> LabState:
 
 
 def undo(name: str, host: str = "all") -> tuple[Fault, ...]:
-    """Every fault of that host, or of all hosts, is taken back, the last one first; returns them.
+    """Every fault of that host, or of all hosts, is taken back, the last one first; they answer ssh again.
 
     Raises:
         WrightError: no such lab or host.
@@ -60,6 +60,7 @@ def undo(name: str, host: str = "all") -> tuple[Fault, ...]:
         for one in chosen:
             lab = kinds()[one.kind].undo(lab.without_fault(one), lab.layout.host(one.host), one.options)
             state.write(lab)
+        boot.wait_for_ssh(lab, sorted({one.host for one in chosen}))
         return chosen
 
 

@@ -1,0 +1,44 @@
+"""Faults by name."""
+
+import re
+
+import pytest
+
+from clusterwright.errors import WrightError
+from clusterwright.lab import faults
+
+
+def test_every_fault_has_its_undo_and_says_what_it_takes():
+    """A file dropped in is held to the same form."""
+    found = faults.kinds()
+
+    assert {"kill-host", "reboot-host", "cut-link", "slow-link", "fill-disk", "pause-host"} <= set(found)
+    for name, kind in found.items():
+        assert callable(kind.strike), name
+        assert callable(kind.undo), name
+        assert isinstance(kind.OPTIONS, tuple), name
+        assert isinstance(kind.LASTS, bool), name
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "said"),
+    [
+        ("burn-host", {}, "lab-unknown-fault.*name one of: cut-link"),
+        ("kill-host", {"network": "compute"}, "lab-fault-option.*takes no options|it takes no options"),
+        ("slow-link", {"speed": "1"}, "--rate, --network"),
+    ],
+)
+def test_a_fault_that_cannot_be_is_refused_before_any_lab_is_looked_for(kind, options, said):
+    """With what there is instead."""
+    with pytest.raises(WrightError, match=re.compile(said, re.DOTALL)):
+        faults.fault("no-such-lab", kind, "gpu-node1", **options)
+
+
+def test_links_are_those_of_the_network_named_or_all(planned):
+    """A network that the host is not on is refused."""
+    host = planned.host("gpu-node1")
+
+    assert [link.network for link in faults.links(host, {})] == ["management", "compute"]
+    assert [link.network for link in faults.links(host, {"network": "compute"})] == ["compute"]
+    with pytest.raises(WrightError, match="lab-unknown-network"):
+        faults.links(planned.host("control"), {"network": "compute"})

@@ -1,0 +1,78 @@
+"""The node image's sources and name."""
+
+import pytest
+
+from clusterwright.errors import WrightError
+from clusterwright.lab import image
+
+DEB822 = """Types: deb
+# a snapshot
+URIs: http://mirror.example/debian
+Suites: bookworm bookworm-updates
+Components: main contrib
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+
+Types: deb
+URIs: http://third.example/nodejs
+Suites: nodistro
+Components: main
+
+Enabled: no
+Types: deb
+URIs: http://off.example/debian
+Suites: bookworm
+Components: main
+"""
+ONE_LINE = """# deb http://commented.example bookworm main
+deb [arch=amd64 signed-by=/x.gpg] http://mirror.example/debian bookworm main non-free
+deb http://mirror.example/security bookworm-security main
+deb-src http://mirror.example/debian bookworm main
+deb http://third.example/docker bookworm stable
+"""
+SIGNED = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
+
+
+def test_debian_comes_from_where_this_machine_gets_it():
+    """Only Debian 12's main, whatever else is listed or switched off."""
+    found = image.sources(
+        {"/etc/apt/sources.list": ONE_LINE, "/etc/apt/sources.list.d/debian.sources": DEB822}
+    )
+
+    assert found == (
+        f"{SIGNED} http://mirror.example/debian bookworm main",
+        f"{SIGNED} http://mirror.example/security bookworm-security main",
+        f"{SIGNED} http://mirror.example/debian bookworm-updates main",
+    )
+
+
+def test_debian_comes_from_debian_on_another_machine():
+    """As on Ubuntu, whose own sources hold no Debian."""
+    found = image.sources({"/etc/apt/sources.list": "deb http://archive.ubuntu.com/ubuntu jammy main"})
+
+    assert found[0] == f"{SIGNED} http://deb.debian.org/debian bookworm main"
+    assert len(found) == 3
+
+
+def test_another_recipe_is_another_image(monkeypatch):
+    """The constant is what a developer would edit: no argument stands for it."""
+    before = image.digest()
+    monkeypatch.setattr(image, "PACKAGES", (*image.PACKAGES, "hello"))
+
+    assert image.digest() != before
+
+
+def test_an_image_that_is_there_is_not_built(tmp_path):
+    """Found by its name."""
+    assert image.ready(tmp_path) is None
+    (tmp_path / image.digest()).mkdir()
+
+    assert image.build(pytest.fail, images=tmp_path) == tmp_path / image.digest()
+
+
+def test_enough_space_is_no_error(tmp_path, monkeypatch):
+    """A limit beyond any disk shows that the check looks."""
+    image.check_space(tmp_path)
+    monkeypatch.setattr(image, "SPACE_BYTES", 2**70)
+
+    with pytest.raises(WrightError, match="no-space"):
+        image.check_space(tmp_path)

@@ -1,0 +1,386 @@
+"""The lab on real hosts: up, faults and their undo, crashes in the middle, down; needs root."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from clusterwright import lab
+from clusterwright.edge.ssh import Ssh
+from clusterwright.errors import WrightError
+from clusterwright.lab import able, image
+from clusterwright.spec.load import load_cluster
+
+REASONS = "; ".join(f"{found.message} ({found.mend})" for found in able())
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(bool(REASONS), reason=f"hosts cannot be made here: {REASONS}"),
+]
+NAME = "wright-test"
+HOSTS = ["control", "gpu-node1", "gpu-node2"]
+
+
+@pytest.fixture
+def standing(cluster):
+    """The small lab, up and without faults; it stays up for the next test."""
+    state = lab.up(cluster)
+    lab.undo(NAME)
+    return state
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_left(traces):
+    """After the tests the machine is as it was."""
+    yield
+    for name in (NAME, "wright-other"):
+        assert lab.down(name) == []
+        assert traces(name) == []
+
+
+def on(state, host, command, timeout_s=20):
+    """What the command says on the host."""
+    done = Ssh(config=state.ssh_config).run(host, command, timeout_s=timeout_s)
+    assert done.ok, f"{host}: {command}: {done.err}"
+    return done.out.strip()
+
+
+def states():
+    """How each host is doing, by name."""
+    return {row.host: row.state for row in lab.status(NAME)}
+
+
+def test_hosts_have_a_systemd_their_networks_and_gpus(standing):
+    """Every host is a machine of its own; only compute hosts have GPUs and the compute network."""
+    for host in HOSTS:
+        assert on(standing, host, "hostname") == host
+        assert on(standing, host, "systemctl is-system-running --wait") == "running"
+    assert on(standing, "control", "ls /sys/class/net").split() == ["lo", "management"]
+    assert on(standing, "gpu-node1", "ls /sys/class/net").split() == ["compute", "lo", "management"]
+    assert on(standing, "gpu-node2", "ls /dev/nvidia*").split() == ["/dev/nvidia0", "/dev/nvidia1"]
+    assert states() == dict.fromkeys(HOSTS, "running")
+
+
+def test_the_shared_folder_is_one_for_all(standing):
+    """What one host writes another reads."""
+    on(standing, "gpu-node1", "echo seen > /shared/note")
+
+    assert on(standing, "control", "cat /shared/note") == "seen"
+
+
+def test_control_groups_and_own_network_settings_are_writable(standing):
+    """Slurm's cgroup plugins and sysctl need them; the machine's own settings stay out of reach."""
+    on(standing, "gpu-node1", "mkdir $(ls -d /sys/fs/cgroup/memory || echo /sys/fs/cgroup)/probe")
+    on(standing, "gpu-node1", "sysctl -w net.core.somaxconn=1234; nft add table inet probe")
+
+    assert not Ssh(config=standing.ssh_config).run("gpu-node1", "sysctl -w vm.swappiness=1").ok
+
+
+def test_a_host_key_that_changed_is_noticed(standing):
+    """Host keys are checked: a host with another key is refused."""
+    path = standing.folder / "known_hosts"
+    right = path.read_text()
+    lines = right.splitlines()
+    keys = [line.rsplit(" ", 1)[1] for line in lines]
+    wrong = [
+        line.replace(key, keys[index - 1]) for index, (line, key) in enumerate(zip(lines, keys, strict=True))
+    ]
+    path.write_text("\n".join(wrong) + "\n")
+    try:
+        argv = [
+            "ssh",
+            "-F",
+            standing.ssh_config,
+            "-o",
+            "ControlPath=none",
+            "-o",
+            "BatchMode=yes",
+            "gpu-node1",
+            "true",
+        ]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
+    finally:
+        path.write_text(right)
+
+    assert done.returncode == 255
+    assert "HOST IDENTIFICATION HAS CHANGED" in done.stderr
+
+
+def test_up_again_changes_nothing(standing, cluster):
+    """The journal is the same, byte for byte, and so are the processes."""
+    journal = (standing.folder / "lab.json").read_bytes()
+    said = []
+
+    assert lab.up(cluster, say=said.append) == standing
+    assert (standing.folder / "lab.json").read_bytes() == journal
+    assert "already up" in said[-1]
+
+
+def test_up_of_another_file_with_the_same_name_is_refused(standing, cluster_file):
+    """A lab that stands is not silently another one."""
+    path = cluster_file()
+    path.write_text(path.read_text().replace("gpu-node[1-2]", "gpu-node[1-3]"))
+
+    with pytest.raises(WrightError, match="lab-differs"):
+        lab.up(load_cluster(path))
+
+
+def test_two_labs_stand_side_by_side(traces, standing, cluster_file):
+    """With names and subnets of their own; taking one down leaves the other."""
+    other = lab.up(load_cluster(cluster_file("wright-other", 232)))
+    assert on(other, "gpu-node1", "hostname -I") == "10.232.0.11 10.232.1.11"
+
+    assert lab.down("wright-other") == []
+    assert traces("wright-other") == []
+    assert on(standing, "gpu-node1", "hostname -I") == "10.231.0.11 10.231.1.11"
+
+
+def test_a_subnet_of_another_lab_is_refused(traces, standing, cluster_file):
+    """The finding names both; nothing is made."""
+    with pytest.raises(WrightError) as refused:
+        lab.up(load_cluster(cluster_file("wright-other", 231)))
+
+    assert {finding.code for finding in refused.value.findings} == {"lab-subnet-in-use"}
+    assert "management subnet 10.231.0.0/24 overlaps 10.231.0.0/24" in str(refused.value)
+    assert f"lab `{NAME}`" in str(refused.value)
+    assert traces("wright-other") == []
+
+
+def test_a_killed_host_is_silent_and_comes_back_with_its_disk(standing):
+    """No process, no RST to a peer; undo boots it from the disk it had."""
+    on(standing, "gpu-node1", "echo kept > /root/note; sync")
+    watcher = subprocess.Popen(
+        ["ssh", "-F", standing.ssh_config, "-o", "ControlPath=none", "gpu-node1", "sleep 60"],
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(1)
+    lab.fault(NAME, "kill-host", "gpu-node1")
+
+    assert states()["gpu-node1"] == "down"
+    assert not lab.cgroups.processes(NAME, "gpu-node1")
+    _, said = watcher.communicate(timeout=30)
+    assert "not responding" in said  # and not "closed by remote host": nobody was told
+    undone = lab.undo(NAME, "gpu-node1")
+    assert [fault.kind for fault in undone] == ["kill-host"]
+    assert on(standing, "gpu-node1", "cat /root/note") == "kept"
+    assert states()["gpu-node1"] == "running"
+
+
+def test_a_rebooted_host_comes_back_by_itself(standing):
+    """It has another boot behind it, and nothing is left to undo."""
+    before = on(standing, "gpu-node2", "cat /proc/sys/kernel/random/boot_id")
+    state = lab.fault(NAME, "reboot-host", "gpu-node2")
+
+    assert state.faults == ()
+    assert on(standing, "gpu-node2", "cat /proc/sys/kernel/random/boot_id") != before
+    assert on(standing, "gpu-node2", "ls /dev/nvidia0")
+
+
+def test_a_host_that_was_switched_off_is_booted_by_up(standing, cluster):
+    """`poweroff` on a host is no fault of the lab's; `up` brings it back."""
+    Ssh(config=standing.ssh_config).run("gpu-node2", "poweroff")
+    _wait_until(lambda: states()["gpu-node2"] == "down")
+
+    lab.up(cluster)
+    assert states()["gpu-node2"] == "running"
+
+
+def test_a_cut_link_loses_packets_in_both_directions(standing):
+    """Only the network named; the host stays reachable by the other."""
+    lab.fault(NAME, "cut-link", "gpu-node1", network="compute")
+
+    assert not Ssh(config=standing.ssh_config).run("gpu-node2", "ping -c 1 -W 1 10.231.1.11").ok
+    assert not Ssh(config=standing.ssh_config).run("gpu-node1", "ping -c 1 -W 1 10.231.1.12").ok
+    lab.undo(NAME, "gpu-node1")
+    assert on(standing, "gpu-node2", "ping -c 1 -W 2 10.231.1.11")
+
+
+def test_a_slow_link_has_the_rate_asked_for(standing):
+    """Measured by what a socket gets through; undo gives the file's rate again."""
+    fast = _rate_bits_per_s(standing)
+    lab.fault(NAME, "slow-link", "gpu-node2", network="compute", rate="5Mbit/s")
+    slow = _rate_bits_per_s(standing)
+    lab.undo(NAME, "gpu-node2")
+
+    assert 50e6 < fast < 110e6  # the file says 10 Gbit/s, divided by 100
+    assert 3e6 < slow < 8e6
+    assert 50e6 < _rate_bits_per_s(standing) < 110e6
+
+
+def test_a_full_disk_refuses_writes_and_spares_the_machine(standing):
+    """ENOSPC for root as well; undo gives the space back."""
+    before = os.statvfs("/var/lib").f_bavail
+    lab.fault(NAME, "fill-disk", "gpu-node1")
+    done = Ssh(config=standing.ssh_config).run("gpu-node1", "dd if=/dev/zero of=/root/big bs=64k count=1")
+
+    assert "No space left on device" in done.err
+    disk = os.statvfs("/var/lib")
+    assert (before - disk.f_bavail) * disk.f_frsize < 200e6
+    lab.undo(NAME, "gpu-node1")
+    on(standing, "gpu-node1", "dd if=/dev/zero of=/root/big bs=64k count=1 && rm /root/big")
+
+
+def test_a_paused_host_stands_still_and_goes_on(standing):
+    """Its processes are frozen, not gone."""
+    on(
+        standing,
+        "gpu-node1",
+        "nohup sh -c 'while :; do date +%s.%N > /root/tick; sleep 0.1; done' >/dev/null 2>&1 &",
+    )
+    tick = standing.host_folder("gpu-node1") / "root/root/tick"
+    _wait_until(tick.exists)
+    lab.fault(NAME, "pause-host", "gpu-node1")
+    first = tick.read_text()
+    time.sleep(1)
+
+    assert tick.read_text() == first
+    assert states()["gpu-node1"] == "paused"
+    lab.undo(NAME, "gpu-node1")
+    _wait_until(lambda: tick.read_text() != first)
+
+
+def test_faults_on_top_of_each_other_are_undone_in_order(standing):
+    """The same fault twice is one; a link that was cut before the host was killed is mended too."""
+    for kind in ("cut-link", "pause-host", "kill-host", "kill-host", "fill-disk"):
+        state = lab.fault(NAME, kind, "gpu-node1")
+    assert sorted(fault.kind for fault in state.faults) == [
+        "cut-link",
+        "fill-disk",
+        "kill-host",
+        "pause-host",
+    ]
+
+    lab.undo(NAME)
+    assert states() == dict.fromkeys(HOSTS, "running")
+    assert on(standing, "gpu-node1", "ping -c 1 -W 2 10.231.1.12")
+
+
+@pytest.mark.parametrize("step", ["networks:", "booting control", "booting gpu-node1", "booting gpu-node2"])
+def test_an_up_that_died_is_taken_away_or_done_again(traces, step, cluster_file):
+    """SIGKILL in the middle: down leaves nothing, and so does an up that follows, which works."""
+    path = cluster_file("wright-other", 232)
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom clusterwright import lab\n"
+        "from clusterwright.spec.load import load_cluster\n"
+        "die = lambda text: sys.argv[2] in text and os.kill(os.getpid(), 9)\n"
+        "lab.up(load_cluster(Path(sys.argv[1])), say=die)"
+    )
+    crash = [sys.executable, "-c", code, str(path), step]
+    assert subprocess.run(crash, check=False, timeout=60).returncode == -signal.SIGKILL
+    assert traces("wright-other")
+
+    assert lab.down("wright-other") == []
+    assert traces("wright-other") == []
+    assert subprocess.run(crash, check=False, timeout=60).returncode == -signal.SIGKILL
+    state = lab.up(load_cluster(path))
+    assert on(state, "gpu-node2", "hostname") == "gpu-node2"
+    assert lab.down("wright-other") == []
+
+
+def test_a_down_that_died_is_done_again(traces, cluster_file):
+    """Whatever half of it is gone."""
+    lab.up(load_cluster(cluster_file("wright-other", 232)))
+    for delay_s in (0.15, 0.3):
+        code = "from clusterwright import lab; print('ready', flush=True); lab.down('wright-other')"
+        half = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        half.stdout.readline()
+        time.sleep(delay_s)
+        half.kill()
+        half.communicate()
+
+    assert lab.down("wright-other") == []
+    assert traces("wright-other") == []
+
+
+def test_hosts_outlive_ctrl_c_at_the_terminal_after_up(cluster_file):
+    """They are in sessions of their own: a signal to the group of `up` does not reach them."""
+    path = cluster_file("wright-other", 232)
+    code = (
+        "import sys, time\nfrom pathlib import Path\nfrom clusterwright import lab\n"
+        "from clusterwright.spec.load import load_cluster\n"
+        "lab.up(load_cluster(Path(sys.argv[1]))); print('up', flush=True); time.sleep(60)"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert child.stdout.readline() == b"up\n"
+    os.killpg(child.pid, signal.SIGKILL)
+    child.communicate()
+    time.sleep(0.5)
+
+    assert {row.state for row in lab.status("wright-other")} == {"running"}
+    assert lab.down("wright-other") == []
+
+
+def test_no_space_for_the_image_is_said_before_it_is_begun(tmp_path):
+    """On a real small file system."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)], check=True)
+    try:
+        with pytest.raises(WrightError, match="no-space") as refused:
+            image.build(print, images=tmp_path)
+        assert "0 MB are free" in str(refused.value) or "1 MB are free" in str(refused.value)
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_an_image_that_was_cut_short_leaves_nothing(tmp_path):
+    """Interrupted while packages are downloaded."""
+
+    def interrupt(text):
+        if "running apt-get update" in text:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        image.build(interrupt, images=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_up_without_root_says_what_to_do(cluster_file):
+    """Before anything is touched."""
+    code = (
+        "import os, sys\nfrom pathlib import Path\nfrom clusterwright import lab\n"
+        "from clusterwright.spec.load import load_cluster\n"
+        "cluster = load_cluster(Path(sys.argv[1])); os.setgid(65534); os.setuid(65534); lab.up(cluster)"
+    )
+    argv = [sys.executable, "-c", code, str(cluster_file("wright-other", 232))]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+
+    assert "error[lab-needs-root]" in done.stderr
+    assert "sudo" in done.stderr
+    assert not Path("/var/lib/clusterwright/labs/wright-other").exists()
+
+
+def _wait_until(true, limit_s=30):
+    """Patience on a busy machine."""
+    deadline = time.monotonic() + limit_s
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def _rate_bits_per_s(state, seconds=2):
+    """What goes from gpu-node1 to gpu-node2 over the compute network."""
+    receive = (
+        "import socket, time\ns = socket.create_server(('0.0.0.0', 5999)); c, _ = s.accept()\n"
+        "t = time.time(); n = 0\n"
+        "while b := c.recv(1 << 20): n += len(b)\n"
+        "print(n * 8 / (time.time() - t))"
+    )
+    send = (
+        "import socket, time; c = socket.create_connection(('10.231.1.12', 5999))\n"
+        f"e = time.time() + {seconds}\n"
+        "while time.time() < e: c.sendall(bytes(65536))"
+    )
+    argv = ["ssh", "-F", state.ssh_config, "gpu-node2", f'timeout 30 python3 -c "{receive}"']
+    receiver = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    with contextlib.closing(receiver.stdout):
+        time.sleep(1)
+        on(state, "gpu-node1", f'timeout 30 python3 -c "{send}"', timeout_s=40)
+        said = receiver.stdout.read()
+    receiver.wait()
+    return float(said)

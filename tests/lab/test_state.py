@@ -1,0 +1,51 @@
+"""The journal."""
+
+import pytest
+
+from clusterwright.errors import WrightError
+from clusterwright.lab import state
+from clusterwright.lab.state import _JSON, Fault, LabState, Process
+
+
+@pytest.fixture
+def journal(planned):
+    """A lab that stands, with one fault."""
+    return LabState(
+        planned, "up", "boot", "file", "/image", ("--bind-ro=/env",), {"control": Process(7, 1234)},
+        (Fault("cut-link", "control", {"network": "compute"}, 1.5),),
+    )  # fmt: skip
+
+
+def test_a_journal_is_read_as_it_was_written(journal):
+    """Everything that down needs is in it."""
+    assert _JSON.validate_json(_JSON.dump_json(journal)) == journal
+
+
+def test_a_fault_is_added_and_taken_away(journal):
+    """The journal itself never changes: each step is another one."""
+    fault = Fault("kill-host", "gpu-node1")
+
+    assert journal.with_fault(fault).without_fault(fault) == journal
+    assert journal.with_process("control", Process(8, 1)).processes["control"].pid == 8
+    assert journal.processes["control"].pid == 7
+
+
+@pytest.mark.parametrize("name", ["..", "../x", "a/b", "", "-x", "A", "a\n", "a" * 64])
+def test_a_name_never_becomes_another_path(name):
+    """What no cluster can be called is refused before it meets the file system."""
+    with pytest.raises(WrightError, match="lab-unknown"):
+        state.folder(name)
+
+
+def test_a_lab_that_is_not_there_is_told_with_those_that_are():
+    """And how to make one."""
+    with pytest.raises(WrightError, match="wright lab up"):
+        state.require("no-such-lab-anywhere")
+
+
+def test_a_lock_is_held_on_the_folder_that_is_there(tmp_path):
+    """It is made if need be, and may go while it is held."""
+    with state.locked(tmp_path / "lab"):
+        (tmp_path / "lab").rmdir()
+    with state.locked(tmp_path / "lab"):
+        assert (tmp_path / "lab").is_dir()
