@@ -100,3 +100,30 @@ def train(nursery, tmp_path):
         return Trained(folder, codes, log.read_text() if log.exists() else "")
 
     return run
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """`small_disk(4)` is a folder on a disk of 4 MiB, and again one of another size; only root can make one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+
+    def of(mebibytes):
+        options = ["remount"] if folder.is_mount() else []
+        command = [
+            "mount",
+            "-t",
+            "tmpfs",
+            "-o",
+            ",".join([*options, f"size={mebibytes}m"]),
+            "tmpfs",
+            str(folder),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"no small disk: {done.stderr.strip()}")
+        return folder
+
+    yield of
+    if folder.is_mount():
+        subprocess.run(["umount", folder], check=True)

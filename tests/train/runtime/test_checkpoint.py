@@ -1,7 +1,7 @@
 """Checkpoints of one rank, damaged in every way that disks and people have found."""
 
+import resource
 import shutil
-import subprocess
 
 import pytest
 
@@ -228,33 +228,29 @@ def test_large_tensors_are_dealt_evenly_and_small_ones_stay_with_rank_0():
     assert sorted(sum(name != "small" for name in hand) for hand in hands) == [2, 2, 3]
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A disk of 4 MiB; only root can make one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"no small disk: {mounted.stderr.decode().strip()}")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
 def test_a_full_disk_leaves_the_old_ones_and_nothing_else(alone, small_disk):
     """A checkpoint is 1.2 MB: three fit, the fourth does not; with room again, saving goes on."""
-    made = Checkpoints(small_disk, alone, kept=9)
+    folder = small_disk(4)
+    made = Checkpoints(folder, alone, kept=9)
     for step in (1, 2, 3):
         assert made.save(step, SHARED, LOCAL).why is None
 
     assert "No space left on device" in made.save(4, SHARED, LOCAL).why
-    assert sorted(path.name for path in small_disk.iterdir()) == [
-        "step-00000001",
-        "step-00000002",
-        "step-00000003",
-    ]
+    assert sorted(path.name for path in folder.iterdir()) == [f"step-0000000{step}" for step in (1, 2, 3)]
     assert made.newest()[0].step == 3
-    keep.remove(small_disk / "step-00000001")
+    keep.remove(folder / "step-00000001")
     assert made.save(5, SHARED, LOCAL).why is None
     assert made.newest()[0].step == 5
+
+
+def test_a_file_that_may_not_grow_leaves_the_old_ones_and_nothing_else(checkpoints, tmp_path):
+    """The same for whoever is not root: a quota that a file runs into."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, hard))
+        saved = checkpoints.save(4, SHARED, LOCAL)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert "File too large" in saved.why
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"step-0000000{step}" for step in (1, 2, 3)]

@@ -137,6 +137,22 @@ def test_only_the_newest_are_kept_and_all_of_them_are_good(train):
         assert keep.check(trained.folder / "checkpoints" / name).world_size == 2
 
 
+def test_a_training_on_a_full_disk_goes_on_and_says_so(train, undisturbed, small_disk):
+    """Two checkpoints of 4.5 MB fit on 10 MiB, the third does not; with more room it is made up for."""
+    disk = small_disk(10)
+    full = train(CLUSTERWRIGHT_CHECKPOINTS=disk)
+    assert full.losses() == undisturbed.losses()
+    assert full.codes == [1, 1]
+    assert "No space left on device" in full.events("checkpoint_failed")[0]["why"]
+    assert not full.events("finished")
+    assert sorted(path.name for path in disk.iterdir()) == ["step-00000004", "step-00000008"]
+
+    small_disk(40)
+    resumed = train(CLUSTERWRIGHT_CHECKPOINTS=disk)
+    assert_equal(resumed, undisturbed)
+    assert [event["step"] for event in resumed.events("resumed")] == [8]
+
+
 def test_events_tell_the_story_in_order(undisturbed):
     """The kinds and fields that supervisor, demo and reports rely on."""
     kinds = [event["event"] for event in undisturbed.events()]
