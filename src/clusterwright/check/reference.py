@@ -11,8 +11,6 @@ from clusterwright.check.registry import all_checks
 
 _HEAD = """# Checks
 
-Made from the checks themselves by `wright check`'s own registry; edits here are lost.
-
 `wright check cluster.yaml` asks every host once over SSH, and says where it is not as the file wants.
 A check is `ok`, `warn`, `fail`, `unknown` or `skipped`; only `ok` is green.
 `unknown`: it could not be seen, because a tool is missing, failed or overran its limit.

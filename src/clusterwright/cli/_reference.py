@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+from clusterwright.check.reference import reference
 from clusterwright.cli import commands
 from clusterwright.cli._pages import pages
 from clusterwright.spec.fields import Field, fields
@@ -56,26 +57,13 @@ def cli_page() -> str:
     return head + "".join(f"| `wright {name}` | {line} |\n" for name, line in commands())
 
 
-def checks_page() -> str:
-    """docs/reference/checks.md: every check with the first line of what it says of itself."""
-    return "# Checks\n\n| check | what is expected |\n| --- | --- |\n" + "".join(_checks())
-
-
-def _checks() -> Iterator[str]:
-    from clusterwright.cli._listing import one_line  # noqa: PLC0415 (beside its only use)
-
-    folder = Path(__file__).parents[1] / "check" / "checks"
-    for file in sorted(folder.glob("[a-z]*.py")):
-        yield f"| `{file.stem}` | {one_line(str(folder), file.stem)} |\n"
-
-
 def outdated(docs: Path, golden: Path) -> dict[Path, str]:
     """The pages whose text on disk is not what it should be, with that text."""
     makers: dict[str, Callable[[], str]] = {
         "fields": fields_page,
         "errors": lambda: errors_page(golden),
         "cli": cli_page,
-        "checks": checks_page,
+        "checks": reference,
     }
     wanted = {docs / f"{name}.md": _MADE + make() for name, make in makers.items()}
     return {
