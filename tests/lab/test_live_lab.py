@@ -1,6 +1,7 @@
 """The lab on real hosts: up, faults and their undo, crashes in the middle, down; needs root."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -384,3 +385,35 @@ def _rate_bits_per_s(state, seconds=2):
         said = receiver.stdout.read()
     receiver.wait()
     return float(said)
+
+
+@pytest.mark.train
+def test_an_ordinary_user_of_a_host_has_torch(standing):
+    """At the path that jobs use, though the environment may lie in root's own folder."""
+    pytest.importorskip("torch")
+    command = (
+        "setpriv --reuid=65534 --regid=65534 --clear-groups"
+        " /opt/clusterwright/env/bin/python -c 'import torch; print(torch.ones(2).sum().item())'"
+    )
+
+    assert on(standing, "gpu-node1", command, timeout_s=60) == "2.0"
+
+
+def test_the_command_line_says_and_does_the_same(standing):
+    """Status as JSON, one command on a host, a fault and its undo, down of what is not there."""
+
+    def wright(*words):
+        argv = [Path(sys.executable).with_name("wright"), "lab", *words]
+        return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+
+    rows = json.loads(wright("status", NAME, "--json").stdout)
+    assert [(row["host"], row["state"]) for row in rows] == [(host, "running") for host in HOSTS]
+    assert (
+        wright("shell", "gpu-node1", "--name", NAME, "--", "printf", "%s|", "a b", "$HOME").stdout
+        == "a b|$HOME|"
+    )
+    assert "take it back with" in wright("fault", "pause-host", "gpu-node1", "--name", NAME).stderr
+    assert "pause-host" in wright("status", NAME).stdout
+    assert "undone: pause-host on gpu-node1" in wright("fault", "undo", "all", "--name", NAME).stderr
+    assert wright("fault", "burn-host", "gpu-node1", "--name", NAME).returncode == 2
+    assert wright("down", "no-such-lab").returncode == 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from ipaddress import IPv4Network
+from typing import Any
 
 from clusterwright.edge.processes import Done, run
 from clusterwright.errors import Finding, WrightError
@@ -117,14 +118,14 @@ def machine_networks() -> dict[str, str]:
     return networks_of(addresses, routes)
 
 
-def networks_of(addresses: list[dict[str, object]], routes: list[dict[str, object]]) -> dict[str, str]:
+def networks_of(addresses: list[dict[str, Any]], routes: list[dict[str, Any]]) -> dict[str, str]:
     """From what `ip -json addr` and `ip -json route` say, less the default route: it leads everywhere."""
     found: dict[str, str] = {}
     for row in routes:
         if row.get("dst") != "default" and row.get("type", "unicast") == "unicast":
             found[str(row["dst"])] = f"a route of this machine by {row.get('dev', row.get('gateway', '?'))}"
     for device in addresses:
-        for entry in device.get("addr_info", []):  # type: ignore[attr-defined]
+        for entry in device.get("addr_info", []):
             network = IPv4Network(f"{entry['local']}/{entry['prefixlen']}", strict=False)
             found[str(network)] = f"address {entry['local']} of {device['ifname']}"
     return found

@@ -29,7 +29,7 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (same)
     """The space is free again."""
     _filler(lab, host).unlink(missing_ok=True)
     return lab

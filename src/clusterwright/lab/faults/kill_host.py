@@ -24,7 +24,7 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (same)
     """The host boots from the disk it had; links that another fault cuts stay cut."""
     cut = {
         fault.options.get("network")

@@ -18,7 +18,7 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (same)
     """Everything goes on where it stood."""
     cgroups.freeze(lab.name, host.name, frozen=False)
     return lab

@@ -35,6 +35,6 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (same)
     """It came back by itself."""
     return lab
