@@ -12,6 +12,7 @@ Its speed beside that of SHA-256 alone: bench/checkpoint.py.
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import torch
 
@@ -22,29 +23,40 @@ _ROW_BYTES = 8 * _WORDS
 
 
 class Digest:
-    """Takes pieces of bytes in their order; where one piece ends and the next begins is part of the sum."""
+    """Takes pieces of bytes in their order; where one piece ends and the next begins is part of the sum.
+
+    A thread does the work, beside whoever reads or writes the next piece; a piece may not change until `hexdigest`.
+    """
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
+        self._worker = ThreadPoolExecutor(1, "digest")
+        self._taken: list[Future[None]] = []
 
     def update(self, piece: torch.Tensor) -> None:
         """Take one piece: a flat uint8 tensor in main memory."""
+        self._taken.append(self._worker.submit(self._take, piece))
+
+    def hexdigest(self) -> str:
+        """64 hexadecimal digits, when all pieces are taken; the last word."""
+        self._worker.shutdown()
+        for each in self._taken:
+            each.result()
+        return self._hash.hexdigest()
+
+    def _take(self, piece: torch.Tensor) -> None:
         whole = piece.numel() - piece.numel() % _ROW_BYTES
         self._hash.update(piece.numel().to_bytes(8, "little"))
         if whole:
-            self._take(torch.mv(piece[:whole].view(torch.int64).view(-1, _WORDS), _WEIGHTS))
+            self._add(torch.mv(piece[:whole].view(torch.int64).view(-1, _WORDS), _WEIGHTS))
             later = torch.frombuffer(memory.view(piece), dtype=torch.int64, offset=4, count=whole // 8 - 1)
             rows = later[: whole // 8 - _WORDS].view(-1, _WORDS)
-            self._take(torch.mv(rows, _WEIGHTS))
-            self._take(torch.dot(later[rows.numel() :], _WEIGHTS[:-1]).view(1))
+            self._add(torch.mv(rows, _WEIGHTS))
+            self._add(torch.dot(later[rows.numel() :], _WEIGHTS[:-1]).view(1))
         self._hash.update(memory.view(piece[whole:]))
 
-    def _take(self, sums: torch.Tensor) -> None:
+    def _add(self, sums: torch.Tensor) -> None:
         self._hash.update(memory.view(sums.view(torch.uint8)))
-
-    def hexdigest(self) -> str:
-        """64 hexadecimal digits."""
-        return self._hash.hexdigest()
 
 
 def _weights() -> torch.Tensor:
