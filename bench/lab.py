@@ -1,0 +1,66 @@
+"""Seconds of `wright lab up` (image there) and `down`, and of one ssh, as medians; goal: up of 5 hosts below 10 s.
+
+    python bench/lab.py [ROUNDS]
+
+Needs root. Makes a lab `bench` with the hosts of examples/lab in subnets of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from clusterwright import lab
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.load import load_cluster
+from clusterwright.spec.site import Lab
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
+
+
+def main() -> None:
+    """Measure and print."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    if missing := lab.able():
+        sys.exit("\n".join(str(finding) for finding in missing))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cluster.yaml"
+        path.write_text(EXAMPLE.read_text().replace("name: lab", "name: bench").replace("10.77.", "10.99."))
+        cluster = load_cluster(path)
+    rows = [measure(cluster) for _ in range(rounds)]
+    print(
+        f"{rounds} rounds, {len(cluster.hosts())} hosts, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}"
+    )
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        print(f"{name:<12} {statistics.median(values):6.2f} s  ({min(values):.2f} to {max(values):.2f})")
+
+
+def measure(cluster: Cluster) -> dict[str, float]:
+    """One lab, up and down, with two ssh in between."""
+    found = {"up": seconds(lambda: lab.up(cluster))}
+    try:
+        ssh = ["ssh", "-F", f"{Lab.folder(cluster.name)}/ssh_config"]
+        alone = [*ssh, "-o", "ControlPath=none", "gpu-node1", "true"]
+        found["ssh, alone"] = seconds(lambda: subprocess.run(alone, check=True))
+        found["ssh, shared"] = seconds(lambda: subprocess.run([*ssh, "gpu-node1", "true"], check=True))
+    finally:
+        found["down"] = seconds(lambda: lab.down(cluster.name))
+    return found
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long the work takes."""
+    started = time.monotonic()
+    work()
+    return time.monotonic() - started
+
+
+if __name__ == "__main__":
+    main()
