@@ -16,11 +16,11 @@ from dataclasses import dataclass, fields
 import torch
 import torch.distributed as dist
 
-from clusterwright.train import runtime
 from clusterwright.train.recipes import text
 from clusterwright.train.recipes.adamw import AdamW
 from clusterwright.train.recipes.gradients import Gradients
 from clusterwright.train.recipes.transformer import Shape, Transformer
+from clusterwright.train.runtime import Run, Sampler, start
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class Options:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train until `steps`, or until told to stop."""
     options = parse(arguments)
-    run = runtime.start(seed=options.seed, folder=options.folder or None)
+    run = start(seed=options.seed, folder=options.folder or None)
     training, validation = text.read(options.text, context=options.context, limit=options.text_bytes)
     shape = Shape(options.context, options.width, options.layers, options.heads, options.dropout)
     model = Transformer(shape).to(run.device)
     optimizer = AdamW(model.parameters(), betas=(0.9, 0.95), weight_decay=options.weight_decay)
     gradients = Gradients(model.parameters())
     run.track(model=model, optimizer=optimizer)
-    sampler = runtime.Sampler(len(training), batch=options.batch, seed=options.seed)
+    sampler = Sampler(len(training), batch=options.batch, seed=options.seed)
     for numbers in run.steps(sampler, until=options.steps):
         gradients.clear()
         for part in range(0, len(numbers), options.microbatch):
@@ -101,7 +101,7 @@ def precision(device: torch.device) -> AbstractContextManager[object]:
 
 
 @torch.no_grad()
-def evaluate(model: Transformer, validation: text.Text, options: Options, run: runtime.Run) -> float:
+def evaluate(model: Transformer, validation: text.Text, options: Options, run: Run) -> float:
     """The mean loss of a byte over the same windows each time; each rank takes its share of them."""
     count = min(options.evaluate_windows, len(validation))
     model.eval()
