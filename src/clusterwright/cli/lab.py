@@ -119,16 +119,21 @@ def _uptime(uptime_s: int | None) -> str:
 
 
 def _name(given: str | None) -> str:
-    """The lab meant: the one named (or the one of that cluster file), else the only one there is."""
+    """The lab meant: named, or that of a cluster file; else that of ./cluster.yaml, else the only one there is."""
     from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
     from clusterwright.lab.state import labs  # noqa: PLC0415
     from clusterwright.spec.load import load_cluster  # noqa: PLC0415
 
     if given and given.endswith((".yaml", ".yml")):
         return load_cluster(Path(given)).name
+    if given:
+        return given
+    here = Path("cluster.yaml")
+    if here.exists() and (cluster := load_cluster(here)).lab:
+        return cluster.name
     there = labs()
-    if given or len(there) == 1:
-        return given or there[0]
+    if len(there) == 1:
+        return there[0]
     many = f"there are several labs: {', '.join(there)}" if there else "there is no lab"
     mend = "name one of them" if there else "bring one up: wright lab up"
     raise WrightError.of("lab-which", many, mend, exit_code=EXIT_USAGE)
