@@ -32,7 +32,7 @@ class Options:
     microbatch: int = 8  # samples that go through the model at once
     context: int = 64  # bytes that the model sees
     width: int = 128
-    layers: int = 4
+    layers: int = 3
     heads: int = 4
     dropout: float = 0.1
     learning_rate: float = 3e-3
