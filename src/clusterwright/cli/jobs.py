@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 from typing import Annotated
 
@@ -32,11 +33,6 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
         return 0
     show_table(
         ("job", "run", "user", "state", "elapsed", "step", "saved", "hosts", "why"),
-        [(row.job_id, row.run, row.user, row.state, row.elapsed, _shown(row.step), _shown(row.checkpoint), row.hosts, row.why)
-         for row in rows],
-    )  # fmt: skip
+        [tuple("-" if cell is None else str(cell) for cell in astuple(row)) for row in rows],
+    )
     return 0
-
-
-def _shown(number: int | None) -> str:
-    return "-" if number is None else str(number)

@@ -28,11 +28,11 @@ def logs(
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli._there import find_cluster, follow as show  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _there  # noqa: PLC0415 (start-up time)
     from clusterwright.train.launch import runs_folder  # noqa: PLC0415
 
     here = Path(job)
     if (here / "job.json").exists():
-        return show(None, str(here.absolute().parent), here.absolute().name, live=follow)
-    where = find_cluster(cluster)
-    return show(where, runs_folder(where), job, live=follow)
+        return _there.follow(None, str(here.absolute().parent), here.absolute().name, live=follow)
+    where = _there.find_cluster(cluster)
+    return _there.follow(where, runs_folder(where), job, live=follow)

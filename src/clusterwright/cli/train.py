@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Flag = Annotated[bool, Parameter(negative="")]
 
 
-def train(
+def train(  # noqa: PLR0913 (each option of the command line is one)
     file: Path | None = None,
     /,
     *,
@@ -63,21 +63,21 @@ def train(
     job = load_job(file) if file else None
     if local and job:
         return _local(job, folder.absolute(), dry_run=dry_run)
-    from clusterwright.cli._there import find_cluster, follow as show, way_to  # noqa: PLC0415
-    from clusterwright.train.launch import resume as go_on, run_name, runs_folder, script, submit  # noqa: PLC0415
+    from clusterwright.cli import _there  # noqa: PLC0415
+    from clusterwright.train import launch  # noqa: PLC0415
 
-    where = find_cluster(cluster, file)
+    where = _there.find_cluster(cluster, file)
     if dry_run and job:
-        sys.stdout.write(script(job, where, f"{runs_folder(where)}/{run_name(job.name, time.time())}"))
+        run_folder = f"{launch.runs_folder(where)}/{launch.run_name(job.name, time.time())}"
+        sys.stdout.write(launch.script(job, where, run_folder))
         return 0
-    remote = way_to(where)
-    run = (
-        submit(job, where, remote, user=as_user)
-        if job and not resume
-        else go_on(resume or "", where, remote, user=as_user)
-    )
+    remote = _there.way_to(where)
+    if job and resume is None:
+        run = launch.submit(job, where, remote, user=as_user)
+    else:
+        run = launch.resume(resume or "", where, remote, user=as_user)
     _tell(run.name, run.job_id)
-    return show(where, runs_folder(where), run.name, live=True) if follow else 0
+    return _there.follow(where, launch.runs_folder(where), run.name, live=True) if follow else 0
 
 
 def _local(job: Job, folder: Path, *, dry_run: bool) -> int:

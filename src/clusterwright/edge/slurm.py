@@ -37,16 +37,15 @@ class QueuedJob:
 
 def parse_queue(text: str) -> tuple[QueuedJob, ...]:
     """Jobs of `squeue` in our columns; lines of another form (warnings) are passed over."""
-    rows = (line.strip().split("|", 8) for line in text.splitlines())
-    return tuple(
-        QueuedJob(
-            job_id, user, state, elapsed, limit, int(nodes), hosts, "" if reason == "None" else reason, name
-        )
-        for job_id, user, state, elapsed, limit, nodes, hosts, reason, name in (
-            row for row in rows if len(row) == 9
-        )  # noqa: PLR2004 (columns)
-        if nodes.isdigit()
-    )
+    bars = _COLUMNS.count("|")
+    rows = [line.strip().split("|", bars) for line in text.splitlines() if line.count("|") >= bars]
+    return tuple(_queued(row) for row in rows if row[5].isdigit())
+
+
+def _queued(row: Sequence[str]) -> QueuedJob:
+    job_id, user, state, elapsed, limit, nodes, hosts, reason, name = row
+    why = "" if reason == "None" else reason
+    return QueuedJob(job_id, user, state, elapsed, limit, int(nodes), hosts, why, name)
 
 
 def parse_job(text: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ GATHERING, RUNNING, STOPPING, ENDED = "gathering", "running", "stopping", "ended
 HOST_LOST, RANKS_FAILED, STOPPED = "host-lost", "ranks-failed", "stopped"
 FINISHED, FAILED, NO_PROGRESS, CANCELLED = "finished", "failed", "no-progress", "cancelled"
 
-LINGER_S = 2  # with enough hosts there, how long the others are waited for: srun starts all within a second (docs/log.md)
+LINGER_S = 2  # with enough hosts there, the others are waited for this long: srun starts all within a second
 CLEAR_S = 10  # a host that cannot kill its ranks in this time has a hung kernel, and counts as lost
 PROOF_OF_LIFE_S = 1.0  # one beat: a message received this long after a failure was sent after it
 

@@ -10,19 +10,18 @@ import os
 import selectors
 import signal
 import socket
-import subprocess
 import sys
 import time
 from typing import Any, Optional
 
 from clusterwright.train.agent import network, orphan, private, processes, torchrun, wire
 from clusterwright.train.agent.folder import Events, Folder
+from clusterwright.train.agent.ranks import Ranks
 
 BEAT_S = 1.0  # one message a second each way
 # An agent counts silence from what it last heard, the supervisor from what it last heard; ours ends first even when
 # one beat was lost on the way.
 FENCE = 0.7
-KILL_S = 3.0  # shorter than the shortest sensible silence, since no beat is sent meanwhile
 FIRST_SILENCE_S = 30.0  # until the supervisor has said what silence means
 
 
@@ -37,7 +36,7 @@ class Agent:
         self.orders: dict[str, Any] = {}
         self._supervisor = (address, port)
         self._events = Events(self.folder, f"agent-{self.host}", self.host)
-        self._torchrun: Optional[subprocess.Popen[bytes]] = None
+        self._ranks = Ranks(self.folder.at("logs", "agents.log"))
         self._generation = 0
         self._own = ("", "")
 
@@ -49,7 +48,7 @@ class Agent:
                 return orphan.take_over(self.folder, self.orders, self.host)
             over = self._follow(line)
             line.close()
-            self._end_ranks()
+            self._ranks.end()
             if over:
                 return 0
 
@@ -107,6 +106,7 @@ class Agent:
                             return True
                         self._obey(line, message)
                     self._look_at_ranks(line)
+                    self._ranks.keep_warm()
                     if time.monotonic() - beaten >= BEAT_S:
                         beaten = time.monotonic()
                         line.send({"beat": self._generation})
@@ -125,11 +125,11 @@ class Agent:
         elif "start" in message:
             self._start_ranks(message)
         elif "kill" in message:
-            gone = self._end_ranks()
+            gone = self._ranks.end()
             line.send({"idle": message["kill"]} if gone else {"stuck": message["kill"]})
 
     def _start_ranks(self, message: wire.Message) -> None:
-        self._end_ranks()
+        self._ranks.end()
         self._generation = message["start"]
         log_dir = self.folder.at("logs", str(self._generation), self.host)
         os.makedirs(log_dir, exist_ok=True)
@@ -141,22 +141,16 @@ class Agent:
         threads = max(1, len(os.sched_getaffinity(0)) // self.orders["ranks"])
         ours = {**message["environment"], **private.secrets_of_user()}
         env = torchrun.environment(os.environ, generation, ours, threads)
-        argv = torchrun.argv(generation, sys.executable, tuple(self.orders["command"]))
-        self._torchrun = processes.start(
-            argv, env, os.path.join(log_dir, "torchrun.log"), cwd=self.orders["workdir"] or self.folder.path
-        )
+        arguments = torchrun.arguments(generation, sys.executable, tuple(self.orders["command"]))
+        cwd = self.orders["workdir"] or self.folder.path
+        self._ranks.start(arguments, env, os.path.join(log_dir, "torchrun.log"), cwd)
 
     def _look_at_ranks(self, line: wire.Line) -> None:
-        if self._torchrun is None or self._torchrun.poll() is None:
-            return
-        code, self._torchrun = self._torchrun.returncode, None
-        self._events.write("agent_exit", self._generation, code=code)
-        processes.end_descendants(KILL_S)
-        line.send({"exited": self._generation, "code": code})
-
-    def _end_ranks(self) -> bool:
-        self._torchrun = None
-        return processes.end_descendants(KILL_S)
+        code = self._ranks.exit_code()
+        if code is not None:
+            self._events.write("agent_exit", self._generation, code=code)
+            self._ranks.end()
+            line.send({"exited": self._generation, "code": code})
 
 
 def main() -> int:

@@ -11,11 +11,12 @@ from clusterwright.train.agent import room
 from clusterwright.train.agent.folder import Events, Folder
 from clusterwright.train.agent.options import Options
 
-OTHERS_S = 15.0  # how long the agents that were not first wait for the first to end the job: sbatch takes 0.1 s, scancel too
+# The agents that were not first wait this long for the first to end the job; sbatch and scancel take 0.1 s each.
+OTHERS_S = 15.0
 
 
 class Pulse:
-    """The supervisor's second sign of life: a counter in the run's folder, read over storage and not over the network."""
+    """The supervisor's second sign of life: a counter in the run's folder, seen over storage."""
 
     def __init__(self, folder: Folder, now: float) -> None:
         self._folder, self._seen, self._since = folder, folder.read("pulse"), now

@@ -28,16 +28,19 @@ def die_with(parent: int) -> None:
 
 
 def start(
-    argv: Sequence[str], env: Mapping[str, str], log: str, *, cwd: Optional[str] = None
+    argv: Sequence[str], env: Mapping[str, str], log: str, *, cwd: Optional[str] = None, orders: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start in a session of its own, to die with us; what it says is appended to the file `log`."""
+    """Start in a session of its own, to die with us; what it says is appended to the file `log`.
+
+    With `orders`, its stdin is a pipe for the one line that it waits for.
+    """
     parent = os.getpid()
     with open(log, "ab") as out:
         return subprocess.Popen(  # noqa: S603 (starting the job's command is what an agent is for)
             list(argv),
             env=dict(env),
             cwd=cwd,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if orders else subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -59,25 +62,28 @@ def descendants(of: int) -> list[int]:
     return found
 
 
-def end_descendants(limit_s: float) -> bool:
-    """Kill and reap everything below us; False when something is left (a process in D state cannot die)."""
+def end_descendants(limit_s: float, *, keep: int = 0) -> bool:
+    """Kill and reap everything below us but `keep`; False when something is left (in D state nothing dies)."""
     until = time.monotonic() + limit_s
-    while reap() and time.monotonic() < until:
-        for pid in descendants(os.getpid()):
+    while True:
+        reap()
+        left = [pid for pid in descendants(os.getpid()) if pid != keep]
+        if not left or time.monotonic() > until:
+            return not left
+        for pid in left:
             signal_process(pid, signal.SIGKILL)
         time.sleep(0.02)  # a killed process needs a moment; 50 readings of /proc a second cost 2 % of a core
-    return not reap()
 
 
-def reap() -> bool:
-    """Collect what has ended; True while a child is still there."""
+def reap() -> None:
+    """Collect every child that has ended."""
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return False
+            return
         if pid == 0:
-            return True
+            return
 
 
 def signal_process(pid: int, number: int) -> None:

@@ -132,7 +132,8 @@ def slurm(*argv: str) -> Tuple[int, str]:
     """A Slurm command's exit code and what it said."""
     try:
         done = subprocess.run(  # noqa: S603 (Slurm's own programs, arguments as a list)
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=CONTROL_LIMIT_S, check=False
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=CONTROL_LIMIT_S, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as why:
         return 1, str(why)

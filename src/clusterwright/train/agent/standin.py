@@ -23,10 +23,13 @@ def main() -> int:
     options = read(sys.argv[1:])
     folder = Folder(options.run)
     current: List[int] = []
+
+    def pass_on(received: int, _frame: object) -> None:
+        for pid in current:
+            processes.signal_process(pid, received)
+
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
-        signal.signal(
-            number, lambda received, _: [processes.signal_process(pid, received) for pid in current]
-        )
+        signal.signal(number, pass_on)
     code = EXIT_HANDED_OVER
     for _ in range(options.successors + 1):
         child = processes.start(

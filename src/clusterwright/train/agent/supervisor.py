@@ -1,4 +1,4 @@
-"""Keeps one training alive on the hosts of one job: `python -m clusterwright.train.agent.supervisor OPTIONS -- COMMAND`.
+"""Keeps one training alive on the hosts of one job: `python -m ...agent.supervisor OPTIONS -- COMMAND`.
 
 It is the batch step. Every host of the job has an agent (node.py); what to do next is decided in decide.py; here are
 the sockets, the signals and the run's folder.
@@ -22,7 +22,8 @@ from clusterwright.train.agent.options import Options, read
 
 TICK_S = 0.2
 BEAT_S = 1.0
-REJOIN_S = 15.0  # how often an agent is started anew on a host that was lost: a reboot of a lab host takes 2 s, of a server minutes
+# How often an agent is started anew on a lost host: a reboot takes a lab host 2 s and a server minutes.
+REJOIN_S = 15.0
 SAVED_BY_S = (
     10  # ranks are to have saved this long before the time limit: srun and Slurm need the rest to end the job
 )
@@ -70,9 +71,8 @@ class Supervisor:
 
     def run(self) -> int:
         """Until the run is over, or another job has it; the exit code."""
-        self.say(
-            f"job {self.room.job_id}, number {self.number} of run {os.path.basename(self.folder.path)}, on {','.join(self.hosts)}"
-        )
+        run = os.path.basename(self.folder.path)
+        self.say(f"job {self.room.job_id}, number {self.number} of run {run}, on {','.join(self.hosts)}")
         self.events.write("job_start", self.state.generation, job_id=self.room.job_id, hosts=list(self.hosts))
         self.beat(time.time())
         self.room.start_agents(self.hosts, *self.listener.getsockname())

@@ -1,4 +1,4 @@
-"""How a generation is started on one host: torchrun's command line and environment, from plain values."""
+"""How a generation is started on one host: torchrun's arguments and environment, from plain values."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Mapping, Tuple
 MONITOR_S = "0.1"
 # hosts of one generation are told within milliseconds; slower than this, something is wrong with the network
 JOIN_S = "60"
+# c10d's C++ side warns with a page of stack at every regular end; its errors are shown. Read when torch is imported.
+QUIET = {"TORCH_CPP_LOG_LEVEL": "ERROR"}
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,11 @@ class Generation:
     run: str
 
 
-def argv(generation: Generation, python: str, command: Tuple[str, ...]) -> list[str]:
+def arguments(generation: Generation, python: str, command: Tuple[str, ...]) -> list[str]:
     """Rank processes are bound to torchrun's life (rank.py); who serves the rendezvous is said, never guessed."""
     serves = int(generation.host == generation.hosts[0])
     wrapper = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.py")
     return [
-        python, "-m", "torch.distributed.run",
         f"--nnodes={len(generation.hosts)}", f"--nproc-per-node={generation.ranks}",
         "--rdzv-backend=c10d", f"--rdzv-endpoint={generation.address}:{generation.port}",
         f"--rdzv-id={os.path.basename(generation.run)}-{generation.number}",
@@ -50,6 +51,7 @@ def environment(
 ) -> dict[str, str]:
     """What the ranks find; a name that the user has set stays as it is, but for the run's own facts."""
     defaults = {
+        **QUIET,
         "GLOO_SOCKET_IFNAME": generation.interface,
         "NCCL_SOCKET_IFNAME": generation.interface,
         "OMP_NUM_THREADS": str(threads),

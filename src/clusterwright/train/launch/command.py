@@ -72,7 +72,7 @@ def _refuse_what_is_not_done(job: Job) -> None:
     if job.container:
         raise WrightError.of(
             "container-not-done",
-            f"job `{job.name}` asks for the container image `{job.container.image}`; jobs run in the hosts' own Python as yet",
+            f"job `{job.name}` asks for image `{job.container.image}`; as yet jobs run in the hosts' own Python",
             "leave `container:` out and name a Python with `environment.python`",
         )
     staged = next((data.path for data in job.data if data.stage == "local"), None)

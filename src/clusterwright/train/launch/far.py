@@ -114,7 +114,7 @@ def last_step(run: str) -> Any:
 def cancel(run: str) -> int:
     """Ask the ranks to save and leave; who has not left in half a minute is ended by Slurm."""
     name = os.path.basename(run)
-    as_owner(run, lambda: [open(os.path.join(run, mark), "a").close() for mark in ("cancelled", "stop")])
+    as_owner(run, lambda: touch(run, "cancelled", "stop"))
     call("scancel", "--state=PENDING", f"--name={name}")
     until = (
         time.monotonic() + 40
@@ -207,6 +207,13 @@ def as_owner(path: str, work: Any) -> None:
         if mine == 0:
             os.seteuid(0)
             os.setegid(0)
+
+
+def touch(run: str, *marks: str) -> None:
+    """The marks are there."""
+    for mark in marks:
+        with open(os.path.join(run, mark), "a", encoding="utf-8"):
+            pass
 
 
 def hung_up(seconds: float) -> None:

@@ -83,7 +83,6 @@ def _run(folder: Mapping[str, Any]) -> Row:
         "why": "no job of it is left, and it did not say how it ended",
     }
     ids = folder.get("jobs") or ["-"]
-    return Row(
-        str(ids[-1]), str(folder["run"]), "", str(ended.get("outcome")), "", folder.get("step"), folder.get("checkpoint"),
-        "", str(ended.get("why", "")),
-    )  # fmt: skip
+    outcome, why = str(ended.get("outcome")), str(ended.get("why", ""))
+    step, saved = folder.get("step"), folder.get("checkpoint")
+    return Row(str(ids[-1]), str(folder["run"]), "", outcome, "", step, saved, "", why)

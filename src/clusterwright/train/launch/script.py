@@ -18,7 +18,7 @@ def script(job: Job, cluster: Cluster, run: str) -> str:
     Raises:
         WrightError: the job does not fit the cluster.
     """
-    return "\n\n".join((_head(job, cluster, run), _settings(job, cluster), _start(job, cluster, run))) + "\n"
+    return "\n\n".join((_head(job, cluster, run), _settings(job), _start(job, cluster, run))) + "\n"
 
 
 def _head(job: Job, cluster: Cluster, run: str) -> str:
@@ -56,7 +56,7 @@ def _line(option: str, value: object, why: str) -> str:
     return f"{text:<44} # {why}" if why else text
 
 
-def _settings(job: Job, cluster: Cluster) -> str:
+def _settings(job: Job) -> str:
     lines = [
         "# With export=NONE srun would start its steps with an empty environment (sbatch(1)).",
         "export SLURM_EXPORT_ENV=ALL",
