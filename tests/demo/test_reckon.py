@@ -173,6 +173,18 @@ def test_world_sizes_are_counted_group_by_group(faulted):
     assert reckon.world_sizes([]) == ()
 
 
+def test_a_host_with_other_ranks_after_the_fault_still_has_as_many():
+    """Ranks are numbered anew: two at a time are two."""
+    groups = [
+        *ready(1, 0, 1, host="a"),
+        *ready(1, 2, 3, host="b"),
+        *ready(5, 0, 1, host="c"),
+        *ready(5, 2, 3, host="a"),
+    ]
+
+    assert reckon.ranks_on(groups) == {"a": 2, "b": 2, "c": 2}
+
+
 def test_ranks_are_counted_by_the_host_that_had_them(faulted):
     """The spare got those of the host that was killed."""
     assert reckon.ranks_on(faulted[0]) == {"gpu-node1": 2, "gpu-node2": 2, "gpu-node3": 2}

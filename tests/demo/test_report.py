@@ -85,6 +85,13 @@ def test_another_loss_is_said_with_its_step(told):
     assert "1 steps, the first is 41" in made.problems[0]
 
 
+def test_an_unfinished_training_is_not_compared(told):
+    """Half a curve neither equals the other nor differs from it."""
+    made = report(dataclasses.replace(told, uninterrupted=told.uninterrupted[:90]))
+
+    assert (made.losses_equal_bitwise, made.steps_differing) == (None, ())
+
+
 def test_events_that_are_missing_are_said(told):
     """A loss curve with a hole proves nothing."""
     holed = tuple(event for event in told.faulted if event.kind != "step" or event.step != 12)

@@ -43,14 +43,14 @@ def processes(variable: str, value: str) -> dict[int, dict[str, str]]:
     return found
 
 
-def started_with(word: str) -> list[int]:
-    """The processes of this machine that have that word in their command line, but for our own."""
-    found = [
-        int(path.parent.name)
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if word.encode() in _bytes(path)
+def commands(*words: str) -> list[int]:
+    """The processes of this machine that have all those words in their command line, but for our own."""
+    lines = {int(path.parent.name): _bytes(path) for path in Path("/proc").glob("[0-9]*/cmdline")}
+    return [
+        pid
+        for pid, line in lines.items()
+        if pid != os.getpid() and all(word.encode() in line for word in words)
     ]
-    return [pid for pid in found if pid != os.getpid()]
 
 
 def remains(tag: str, folder: Path) -> list[str]:
@@ -59,7 +59,9 @@ def remains(tag: str, folder: Path) -> list[str]:
     left += [f"namespace {path.name}" for path in Path("/run/netns").glob(f"{tag}*")]
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
     left += [f"mount {line.split()[4]}" for line in mounts if f" {folder}/" in line]
-    left += [f"process {pid}" for pid in started_with(f"{folder}/")]
+    for tree in (Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").glob("*/")):
+        left += [f"control group {path}" for path in [tree / "clusterwright" / folder.name] if path.exists()]
+    left += [f"process {pid}" for pid in commands(f"{folder}/")]
     return left + ([f"folder {folder}"] if folder.exists() else [])
 
 

@@ -145,8 +145,7 @@ def _away(cluster: Cluster, told: Told, talk: Talk) -> None:
         return
     with talk.chapter("lab_down", "lab down: everything is taken away"):
         left = lab.down(cluster.name, say=talk.say)
-        tag = layout.layout(cluster).bridges[0].name.split("-")[0]
-        told.left_behind = tuple(dict.fromkeys([*left, *here.remains(tag, folder)]))
+        told.left_behind = tuple(dict.fromkeys([*left, *here.remains(layout.tag(cluster.name), folder)]))
         talk.say(f"left behind: {', '.join(told.left_behind) or 'nothing'}")
 
 

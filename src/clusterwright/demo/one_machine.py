@@ -17,6 +17,7 @@ from clusterwright.spec.job import Job, Recovery
 from clusterwright.train.launch import Here, Run, local
 
 WORD = "CLUSTERWRIGHT_RUN"  # what every process of a run has in its environment (decision 0001)
+AGENTS = "clusterwright.train.agent."
 GOODBYE_S = 10.0  # a run that is cancelled asks its ranks to save, which takes a second
 NOT_HERE = "needs hosts; this was one machine"
 FIELDS = ("image", "lab_up", "apply", "second_apply", "check", "lab_down")
@@ -101,6 +102,5 @@ def _end(run: Run, clock: Clock) -> list[str]:
 
 
 def _alive(run: Run) -> list[int]:
-    """The processes of the run: those that know its folder, and the one that stands in for Slurm."""
-    known = list(here.processes(WORD, run.folder))
-    return known + here.started_with(run.folder)
+    """The processes of the run: ranks and agents by their environment, what stands in for Slurm by its words."""
+    return sorted({*here.processes(WORD, run.folder), *here.commands(AGENTS, run.folder)})

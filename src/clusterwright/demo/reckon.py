@@ -86,24 +86,15 @@ def finished(events: Events) -> Event | None:
 
 def world_sizes(events: Events) -> tuple[int, ...]:
     """How many ranks came together, for each group that formed, in order."""
-    sizes: list[int] = []
-    ranks: set[int] = set()
-    for event in events:
-        if event.kind == "group_ready" and event.rank is not None:
-            if event.rank in ranks:
-                sizes.append(len(ranks))
-                ranks = set()
-            ranks.add(event.rank)
-    return (*sizes, len(ranks)) if ranks else tuple(sizes)
+    return tuple(len(group) for group in _groups(events))
 
 
 def ranks_on(events: Events) -> dict[str, int]:
-    """How many ranks each host has had."""
-    held: dict[str, set[int]] = {}
-    for event in events:
-        if event.kind == "group_ready" and event.rank is not None:
-            held.setdefault(event.host, set()).add(event.rank)
-    return {host: len(ranks) for host, ranks in sorted(held.items())}
+    """How many ranks each host has had at a time, at most."""
+    most: Counter[str] = Counter()
+    for group in _groups(events):
+        most |= Counter(group.values())
+    return dict(sorted(most.items()))
 
 
 def place_in_epoch(done: Mapping[int, Step], step: int) -> tuple[int, float] | None:
@@ -197,3 +188,16 @@ def _steps(events: Events) -> Iterator[Step]:
         if event.kind == "step":
             bits = str(event.more["loss_hex"])
             yield Step(event.step, event.time, float.fromhex(bits), bits, int(event.more.get("epoch") or 0))
+
+
+def _groups(events: Events) -> Iterator[dict[int, str]]:
+    """Each group that formed: its ranks and their hosts. A rank that comes a second time begins the next one."""
+    group: dict[int, str] = {}
+    for event in events:
+        if event.kind == "group_ready" and event.rank is not None:
+            if event.rank in group:
+                yield group
+                group = {}
+            group[event.rank] = event.host
+    if group:
+        yield group

@@ -130,6 +130,7 @@ def report(told: Told) -> Report:
     """Everything worked out, with the list of claims that do not hold."""
     one, other = reckon.steps_done(told.faulted), reckon.steps_done(told.uninterrupted)
     ended, ended_other = reckon.finished(told.faulted), reckon.finished(told.uninterrupted)
+    both = ended is not None and ended_other is not None
     recovered = reckon.recovery(told.faulted, told.fault.time) if told.fault else None
     seconds = dict(told.seconds) | ({"recovery": recovered.seconds} if recovered else {})
     made = Report(
@@ -149,8 +150,8 @@ def report(told: Told) -> Report:
         checkpoint_every=told.checkpoint_every,
         loss_final=_final(ended),
         loss_final_uninterrupted=_final(ended_other),
-        losses_equal_bitwise=reckon.equal_bitwise(one, other) if one and other else None,
-        steps_differing=reckon.differing(one, other) if one and other else (),
+        losses_equal_bitwise=reckon.equal_bitwise(one, other) if both else None,
+        steps_differing=reckon.differing(one, other) if both else (),
         repeated_steps_equal_bitwise=not reckon.repeats_differ(told.faulted),
         world_sizes=reckon.world_sizes(told.faulted),
         ranks=reckon.ranks_on(told.faulted),

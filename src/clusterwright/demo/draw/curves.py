@@ -96,7 +96,11 @@ def _difference(made: Report, x: Scale, width: float) -> list[str]:
     gaps = [(n, a - b) for n, (a, b) in enumerate(zip(one, other, strict=False), 1) if None not in (a, b)]  # type: ignore[operator]
     top, most = TOP + HIGH + GAP, max((abs(gap) for _, gap in gaps), default=0.0)
     y = scale(-(most or 1.0), most or 1.0, top + PANEL - 6, top + 6)
-    same = f"0 in every bit of all {made.steps_total}" if made.losses_equal_bitwise else f"at most {most:.1e}"
+    same = (
+        f"0 in every bit of all {made.steps_total}"
+        if made.losses_equal_bitwise
+        else f"at most {most:.1e} in {len(gaps)}"
+    )
     return [
         tag("rect", x=LEFT, y=top, width=width - RIGHT - LEFT, height=PANEL, class_="panel"),
         words("difference 差值", LEFT + 8, top + 16, "axis"),

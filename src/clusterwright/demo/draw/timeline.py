@@ -21,7 +21,7 @@ from clusterwright.demo.draw.svg import (
 from clusterwright.demo.lanes import Lane, Span
 from clusterwright.demo.report import Report
 
-TOP, PROGRESS, GAP, ROW, BAR = 44.0, 150.0, 22.0, 34.0, 24.0  # in the drawing's own units
+TOP, PROGRESS, GAP, ROW, BAR = 50.0, 150.0, 22.0, 34.0, 24.0  # in the drawing's own units
 LETTER = 7.2  # width of a letter of the labels, measured on the page
 SAID = {
     "training": "training 训练",
@@ -129,7 +129,7 @@ def _fault(made: Report, x: Scale, bottom: float, width: float) -> Iterator[str]
     place = x(made.fault["at_s"])
     who = made.fault["host"] if made.mode == "lab" else f"rank {made.fault['rank']}"
     yield line(place, TOP - 18, place, bottom, "fault-line")
-    yield label(f"{who} killed, {made.fault['at_s']:.1f} s", place, TOP - 25, "fault-text", (0, width))
+    yield label(f"{who} killed, {made.fault['at_s']:.1f} s", place, TOP - 30, "fault-text", (0, width))
     if made.recovery:
         took = made.recovery.seconds
         back = x(made.fault["at_s"] + took)
