@@ -27,7 +27,7 @@ def on_one_machine(job: Job, told: Told, talk: Talk, clock: Clock, folder: Path)
     """The training with a rank killed, and once more without; no process of either is left."""
     told.reasons |= {f"seconds.{name}": NOT_HERE for name in FIELDS}
     told.reasons |= dict.fromkeys(("second_apply_changes", "checks", "fault.joined_again_s"), NOT_HERE)
-    alone = job.model_copy(update={"user": None, "recovery": Recovery(restarts=job.recovery.restarts)})
+    alone = _alone(job)
     told.places = tuple(lanes.place_of(rank) for rank in range(job.nodes * job.gpus_per_node))
     told.checkpoint_every = job.checkpoint.every.steps
     runs: list[Run] = []
@@ -49,6 +49,15 @@ def on_one_machine(job: Job, told: Told, talk: Talk, clock: Clock, folder: Path)
                 told.uninterrupted = course.events
     finally:
         told.left_behind = tuple(left for run in runs for left in _end(run, clock))
+
+
+def _alone(job: Job) -> Job:
+    """The job for one machine: nobody else's, no spares, and threads for all ranks together, not for each host."""
+    threads = max(1, (os.cpu_count() or 1) // (job.nodes * job.gpus_per_node))
+    variables = {"OMP_NUM_THREADS": str(threads), **job.environment.variables}
+    environment = job.environment.model_copy(update={"variables": variables})
+    recovery = Recovery(restarts=job.recovery.restarts)
+    return job.model_copy(update={"user": None, "recovery": recovery, "environment": environment})
 
 
 def _start(job: Job, folder: Path, runs: list[Run], talk: Talk, clock: Clock) -> Course:
