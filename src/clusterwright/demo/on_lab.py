@@ -143,7 +143,7 @@ def _away(cluster: Cluster, told: Told, talk: Talk) -> None:
     if state.read(cluster.name) is None:
         told.left_behind = ()
         return
-    with talk.chapter("lab_down", "lab down: everything is taken away"):
+    with talk.undisturbed(), talk.chapter("lab_down", "lab down: everything is taken away"):
         left = lab.down(cluster.name, say=talk.say)
         told.left_behind = tuple(dict.fromkeys([*left, *here.remains(layout.tag(cluster.name), folder)]))
         talk.say(f"left behind: {', '.join(told.left_behind) or 'nothing'}")

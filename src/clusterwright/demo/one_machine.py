@@ -48,7 +48,8 @@ def on_one_machine(job: Job, told: Told, talk: Talk, clock: Clock, folder: Path)
             finally:
                 told.uninterrupted = course.events
     finally:
-        told.left_behind = tuple(left for run in runs for left in _end(run, clock))
+        with talk.undisturbed():
+            told.left_behind = tuple(left for run in runs for left in _end(run, clock))
 
 
 def _alone(job: Job) -> Job:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -33,6 +34,20 @@ class Talk:
         finally:
             self.seconds[name] = self._clock.monotonic() - began
             self.say(f"{done} in {self.seconds[name]:.1f} s")
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """A stretch that Ctrl-C does not cut short, because it takes away what would stay otherwise."""
+
+        def answer(_number: int, _frame: object) -> None:
+            self.say("this takes a few seconds and then ends by itself")
+
+        before = {number: signal.signal(number, answer) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def end(self) -> None:
         """The whole, as `total`."""

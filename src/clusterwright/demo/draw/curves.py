@@ -19,15 +19,14 @@ from clusterwright.demo.draw.svg import (
 )
 from clusterwright.demo.report import Report
 
-HIGH, PANEL, GAP, LEFT, RIGHT, TOP, BOTTOM = (
-    250.0,
-    56.0,
-    30.0,
-    44.0,
-    14.0,
-    26.0,
-    38.0,
-)  # in the drawing's own units
+# in the drawing's own units
+HIGH = 250.0
+PANEL = 56.0
+GAP = 30.0
+LEFT = 44.0
+RIGHT = 14.0
+TOP = 26.0
+BOTTOM = 38.0
 Losses = Sequence[float | None]
 
 
