@@ -24,12 +24,12 @@ def event(kind, **more):
 
 
 def main():
-    """Count to the first argument, pausing for the second; fail for good at the step of the third."""
+    """Count to the first argument or until it is `enough`, pausing for the second; fail at the step of the third."""
     until, pause, fail_at = int(sys.argv[1]), float(sys.argv[2]), int((sys.argv[3:] or ["0"])[0])
     step = max([int(path.name[5:]) for path in CHECKPOINTS.glob("step-*")], default=0)
     event("resumed", step=step, pid=os.getpid())
     sys.stdout.write(f"rank {RANK} of {os.environ['WORLD_SIZE']} from step {step}\n")
-    while step < until:
+    while step < until and not (RUN / "enough").exists():
         time.sleep(pause)
         step += 1
         if step == fail_at:

@@ -26,10 +26,8 @@ class There:
     host: str
 
     def text(self, folder: str, pattern: str) -> str:
-        """The files of that pattern in the folder, one after the other; empty when there are none."""
-        command = (
-            f"cd {shlex.quote(folder)} && for file in {pattern}; do [ -e $file ] && cat $file; done; true"
-        )
+        """The files of that pattern in the folder, each ended by a newline: the last line of one may be torn."""
+        command = f"cd {shlex.quote(folder)} && for file in {pattern}; do [ -e $file ] && cat $file && echo; done; true"
         return checked(self.remote.run(self.host, command, timeout_s=READ_LIMIT_S), self.host, "cat").out
 
 
@@ -38,8 +36,8 @@ class Here:
     """This machine has the run's folder."""
 
     def text(self, folder: str, pattern: str) -> str:
-        """The files of that pattern in the folder, one after the other; empty when there are none."""
-        return "".join(path.read_text(errors="replace") for path in sorted(Path(folder).glob(pattern)))
+        """The files of that pattern in the folder, each ended by a newline: the last line of one may be torn."""
+        return "\n".join(path.read_text(errors="replace") for path in sorted(Path(folder).glob(pattern)))
 
 
 def events(run: Run, place: There | Here) -> tuple[dict[str, Any], ...]:

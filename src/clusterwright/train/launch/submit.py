@@ -16,6 +16,8 @@ from clusterwright.train.launch.run import Run, run_name
 from clusterwright.train.launch.script import script
 
 SUBMIT_LIMIT_S = 60
+# the id alone, of `a warning\n123;cluster`
+_LAST = """printf '%s\\n' "$id" | tail -n 1 | cut -d ';' -f 1"""
 
 
 def runs_folder(cluster: Cluster) -> str:
@@ -80,7 +82,7 @@ def _command(runs: str, name: str, files: list[str], user: str | None) -> str:
     fill = "".join(f'IFS= read -r text && printf %s "$text" | base64 -d > {file} && ' for file in files)
     steps = (
         f"umask 022; mkdir -p {shlex.quote(runs)} && mkdir {run} && cd {run} && mkdir events logs checkpoints && "
-        f'{fill}id=$(sbatch --parsable job.sh) && echo "${{id%%;*}}" | tee jobs '
+        f"{fill}id=$(sbatch --parsable job.sh) && {_LAST} | tee jobs "
         f"|| {{ code=$?; cd / && rm -rf {run}; exit $code; }}"
     )
     # Everybody's runs lie side by side, and each belongs to its user: as in /tmp (mode 1777).
@@ -91,5 +93,5 @@ def _command(runs: str, name: str, files: list[str], user: str | None) -> str:
 def _again(run: str) -> str:
     return (
         f"cd {shlex.quote(run)} && rm -rf chain stop cancelled ended.json standby.json && "
-        'id=$(sbatch --parsable job.sh) && echo "${id%%;*}" | tee -a jobs'
+        f"id=$(sbatch --parsable job.sh) && {_LAST} | tee -a jobs"
     )

@@ -1,0 +1,23 @@
+"""`wright cancel`."""
+
+import pytest
+
+from clusterwright.cli.cancel import cancel
+from clusterwright.errors import WrightError
+
+
+def test_a_local_run_is_marked(tmp_path):
+    """Its supervisor reads the mark and ends it."""
+    (tmp_path / "job.json").write_text('{"local": true}')
+
+    assert cancel(str(tmp_path)) == 0
+    assert (tmp_path / "cancelled").exists()
+
+
+def test_a_job_needs_a_cluster(tmp_path, monkeypatch):
+    """The error names where its file was looked for."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CLUSTERWRIGHT_CLUSTER", raising=False)
+
+    with pytest.raises(WrightError, match=r"tried cluster\.yaml"):
+        cancel("123")

@@ -1,0 +1,123 @@
+"""`wright train` as a user meets it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COUNTING = ROOT / "tests" / "train" / "agent" / "counting.py"
+CLUSTER = ROOT / "examples" / "lab" / "cluster.yaml"
+
+
+@pytest.fixture
+def wright(tmp_path):
+    """Run the command in an empty folder."""
+
+    def call(*arguments, **more):
+        env = {name: text for name, text in os.environ.items() if name != "CLUSTERWRIGHT_CLUSTER"}
+        argv = [sys.executable, "-c", "from clusterwright.cli import main; main()", *map(str, arguments)]
+        return subprocess.run(
+            argv, cwd=tmp_path, env={**env, **more}, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    return call
+
+
+@pytest.fixture
+def job(tmp_path):
+    """A counting job, beside no cluster file."""
+    file = tmp_path / "job.yaml"
+    command = f"[{COUNTING}, '8', '0.01']"
+    file.write_text(f"name: count\ncommand: {command}\nnodes: 2\ntime: 10m\ncheckpoint: {{every: 5 steps}}\n")
+    return file
+
+
+def test_a_dry_run_prints_the_script_and_nothing_else(wright, job, tmp_path):
+    """It can be piped into a file or into sbatch."""
+    done = wright("train", job, "--dry-run", "--cluster", CLUSTER)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("#!/bin/bash\n")
+    assert f"-- {COUNTING} 8 0.01\n" in done.stdout
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_cluster_file_is_looked_for_where_one_expects_it(wright, job, tmp_path):
+    """In the folder one is in, beside the job file, and in the variable."""
+    assert wright("train", job, "--dry-run", CLUSTERWRIGHT_CLUSTER=str(CLUSTER)).returncode == 0
+    (tmp_path / "cluster.yaml").write_text(CLUSTER.read_text())
+
+    assert wright("train", job, "--dry-run").returncode == 0
+
+
+def test_without_a_cluster_file_the_places_are_named(wright, job):
+    """And the two ways to name one."""
+    done = wright("train", job)
+
+    assert done.returncode == 2
+    assert "error[no-cluster-file]" in done.stderr
+    assert "CLUSTERWRIGHT_CLUSTER" in done.stderr
+    assert "--cluster" in done.stderr
+
+
+def test_without_a_job_file_the_usage_is_said(wright):
+    """Exit code 2."""
+    done = wright("train")
+
+    assert (done.returncode, "error[no-job-file]" in done.stderr) == (2, True)
+
+
+@pytest.mark.train
+def test_a_local_run_needs_nothing_but_this_machine(wright, job, tmp_path):
+    """Ranks of all hosts merged, the outcome as exit code, everything in ./runs."""
+    done = wright("train", job, "--local")
+
+    assert done.returncode == 0, done.stderr
+    assert "[local1:0] rank" in done.stdout
+    assert "[job] " in done.stdout
+    (run,) = (tmp_path / "runs").iterdir()
+    assert json.loads((run / "finished.json").read_text())["step"] == 8
+    assert f"run {run.name}" in done.stderr
+
+
+@pytest.mark.train
+def test_a_local_run_that_fails_says_so(wright, job, tmp_path):
+    """The job's own error is among the lines, and the exit code is 4: it failed each time at the same step."""
+    job.write_text(job.read_text().replace("'0.01']", "'0.01', '3']\nrecovery: {restarts: 1}"))
+    done = wright("train", job, "--local")
+
+    assert done.returncode == 4
+    assert "fails at step 3, as told" in done.stdout
+
+
+@pytest.mark.train
+def test_an_interrupt_saves_and_ends_a_local_run(job, tmp_path):
+    """Control-C asks the ranks to save; exit code 143, and a checkpoint where they stopped."""
+    job.write_text(job.read_text().replace("'8', '0.01'", "'5000', '0.05'"))
+    argv = [
+        sys.executable,
+        "-u",
+        "-c",
+        "from clusterwright.cli import main; main()",
+        "train",
+        str(job),
+        "--local",
+    ]
+    with subprocess.Popen(
+        argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        while "from step" not in process.stdout.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+        code = process.wait(timeout=60)
+
+    assert code == 143, rest
+    (run,) = (tmp_path / "runs").iterdir()
+    assert json.loads((run / "ended.json").read_text())["outcome"] == "cancelled"
+    assert list((run / "checkpoints").iterdir())

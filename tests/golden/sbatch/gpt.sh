@@ -1,0 +1,42 @@
+#!/bin/bash
+# Made by clusterwright from job `gpt`. By hand: mkdir -p /shared/runs/gpt-20261121-131500 && sbatch THIS_FILE
+#SBATCH --job-name=gpt-20261121-131500       # unique: `squeue --name` shows all jobs of the run, successors too
+#SBATCH --partition=train
+#SBATCH --nodes=3                            # 2 to train, 1 held ready
+#SBATCH --ntasks-per-node=1                  # one agent on each host; it starts the ranks
+#SBATCH --gres=gpu:a100:2                    # on each host
+#SBATCH --cpus-per-task=8                    # the share of a host that goes with its GPUs
+#SBATCH --mem=7680M                          # likewise
+#SBATCH --time=0-00:30:00                    # 30m
+#SBATCH --signal=B:USR1@180                  # seconds before the limit: save, leave, let a successor go on
+#SBATCH --chdir=/shared/runs/gpt-20261121-131500
+#SBATCH --output=/shared/runs/gpt-20261121-131500/slurm-%j.out
+#SBATCH --open-mode=append
+#SBATCH --export=NONE                        # nothing of the shell that submits; what is needed is said below
+#SBATCH --no-kill                            # a lost host does not end the job: the supervisor goes on without it
+#SBATCH --no-requeue                         # a requeued job waits two minutes; a successor starts at once
+
+# With export=NONE srun would start its steps with an empty environment (sbatch(1)).
+export SLURM_EXPORT_ENV=ALL
+export PYTHONPATH=/opt/clusterwright/lib${PYTHONPATH:+:$PYTHONPATH}
+
+# Keeps the training alive: restarts, spares, successors. `exec`, so that Slurm's signals reach it.
+exec /opt/clusterwright/env/bin/python -m clusterwright.train.agent.supervisor \
+  --run /shared/runs/gpt-20261121-131500 \
+  --nodes 2 \
+  --ranks 2 \
+  --spares 1 \
+  --min-nodes 2 \
+  --on-host-loss spare \
+  --restarts 3 \
+  --successors 5 \
+  --silence 5 \
+  --time 1800 \
+  --grace 180 \
+  --checkpoints /shared/runs/gpt-20261121-131500/checkpoints \
+  --every steps:25 \
+  --keep 3 \
+  --management 10.77.0.0/24 \
+  --compute 10.77.1.0/24 \
+  --gres gpu:a100:2 \
+  -- -m clusterwright.train.recipes.gpt --steps=300

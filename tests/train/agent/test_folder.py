@@ -1,0 +1,85 @@
+import json
+import stat
+import threading
+
+from clusterwright.train.agent.folder import Events, Folder
+
+
+def test_numbers_of_the_chain_are_given_once(tmp_path):
+    """Ten jobs that begin at the same time have ten numbers."""
+    numbers = []
+    threads = [
+        threading.Thread(target=lambda: numbers.append(Folder(str(tmp_path)).join_chain("7")))
+        for _ in range(10)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(numbers) == list(range(1, 11))
+
+
+def test_a_later_job_takes_the_run_from_an_earlier_one(tmp_path):
+    """The earlier one sees it and lets go."""
+    folder = Folder(str(tmp_path))
+    first = folder.join_chain("7")
+    assert folder.is_newest(first)
+
+    folder.join_chain("8")
+
+    assert not folder.is_newest(first)
+
+
+def test_the_token_is_one_and_private(tmp_path):
+    """Whoever asks gets the same; nobody else can read it."""
+    token = Folder(str(tmp_path)).token()
+
+    assert Folder(str(tmp_path)).token() == token
+    assert len(token) == 64
+    assert stat.S_IMODE((tmp_path / "token").stat().st_mode) == 0o600
+
+
+def test_a_torn_document_reads_as_none(tmp_path):
+    """A host that died while it wrote leaves nothing that misleads."""
+    folder = Folder(str(tmp_path))
+    (tmp_path / "ended.json").write_text('{"outcome": "fin')
+    assert folder.read("ended.json") == {}
+
+    folder.write("ended.json", {"outcome": "finished"})
+
+    assert folder.read("ended.json") == {"outcome": "finished"}
+
+
+def test_the_newest_step_and_generation_are_read_from_names(tmp_path):
+    """Half-written folders of other names do not count."""
+    folder = Folder(str(tmp_path))
+    assert (folder.newest_step(), folder.last_generation()) == (0, 0)
+
+    for name in (
+        "checkpoints/step-00000025",
+        "checkpoints/step-00000100",
+        "checkpoints/.step-00000125",
+        "logs/2",
+        "logs/10",
+    ):
+        (tmp_path / name).mkdir()
+
+    assert (folder.newest_step(), folder.last_generation()) == (100, 10)
+
+
+def test_an_event_is_one_line(tmp_path):
+    """With time, host and generation."""
+    events = Events(Folder(str(tmp_path)), "supervisor-1", "gpu-node1")
+    events.write("host_lost", 2, lost="gpu-node2")
+    events.write("job_end", 2, outcome="finished")
+    first, second = map(json.loads, (tmp_path / "events" / "supervisor-1.jsonl").read_text().splitlines())
+
+    assert {
+        "event": "host_lost",
+        "host": "gpu-node1",
+        "generation": 2,
+        "lost": "gpu-node2",
+    }.items() <= first.items()
+    assert second["outcome"] == "finished"
+    assert second["time"] >= first["time"]
