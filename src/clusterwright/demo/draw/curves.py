@@ -92,7 +92,8 @@ def _lost_steps(made: Report, x: Scale, width: float) -> list[str]:
 
 def _difference(made: Report, x: Scale, width: float) -> list[str]:
     one, other = made.losses["with_fault"], made.losses["uninterrupted"]
-    gaps = [(n, a - b) for n, (a, b) in enumerate(zip(one, other, strict=False), 1) if None not in (a, b)]  # type: ignore[operator]
+    pairs = enumerate(zip(one, other, strict=False), 1)
+    gaps = [(n, mine - theirs) for n, (mine, theirs) in pairs if mine is not None and theirs is not None]
     top, most = TOP + HIGH + GAP, max((abs(gap) for _, gap in gaps), default=0.0)
     y = scale(-(most or 1.0), most or 1.0, top + PANEL - 6, top + 6)
     same = (
