@@ -58,7 +58,7 @@ def say(text: str) -> None:
 
 
 def process_started() -> float:
-    """When this process was created, in seconds since the epoch (proc(5): field 22 of stat, btime)."""
+    """When this process was created, in seconds since the epoch (proc(5): field 22 of stat, since the boot)."""
     ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-    booted = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime"))
-    return int(booted.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    return time.time() - age
