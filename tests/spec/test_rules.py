@@ -169,6 +169,7 @@ def test_a_cluster_without_shared_storage_cannot_keep_a_run():
     assert against(JOB, cluster) == ["folder-not-shared"]
 
 
-def test_hosts_without_gpus_give_none():
-    """A partition of CPU hosts has no room for a job that asks GPUs."""
-    assert against(JOB, changed((GPUS, ""))) == ["too-many-gpus"]
+def test_on_hosts_without_gpus_the_ranks_run_on_processors():
+    """A partition of CPU hosts takes as many ranks as a job says, and still no more hosts than it has."""
+    assert against(JOB, changed((GPUS, ""))) == []
+    assert against(JOB.replace("nodes: 2", "nodes: 9"), changed((GPUS, ""))) == ["too-many-nodes"]

@@ -41,7 +41,11 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else str(value)
+    return (
+        dataclasses.asdict(value)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type)
+        else str(value)
+    )
 
 
 def show_text(text: str) -> None:

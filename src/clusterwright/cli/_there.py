@@ -15,17 +15,27 @@ if TYPE_CHECKING:
 VARIABLE = "CLUSTERWRIGHT_CLUSTER"
 
 
-def find_cluster(named: Path | None, beside: Path | None = None) -> Cluster:
-    """The cluster of `--cluster`, of $CLUSTERWRIGHT_CLUSTER, of ./cluster.yaml, or of the one beside the job file.
+def find_cluster(named: Path | None) -> Cluster:
+    """The cluster that a command means.
+
+    Raises:
+        WrightError: there is none; with the places that were tried.
+    """
+    from clusterwright.spec.load import load_cluster  # noqa: PLC0415 (start-up time)
+
+    return load_cluster(cluster_file(named))
+
+
+def cluster_file(named: Path | None, beside: Path | None = None) -> Path:
+    """The file of `--cluster`, of $CLUSTERWRIGHT_CLUSTER, of ./cluster.yaml, or of the one beside the job file.
 
     Raises:
         WrightError: there is none; with the places that were tried.
     """
     from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
 
     if named:
-        return load_cluster(named)
+        return named
     said = os.environ.get(VARIABLE)
     tried = (
         [Path(said)]
@@ -41,15 +51,14 @@ def find_cluster(named: Path | None, beside: Path | None = None) -> Cluster:
             f"name it: --cluster cluster.yaml, or export {VARIABLE}=/path/to/cluster.yaml",
             exit_code=EXIT_USAGE,
         )
-    return load_cluster(found)
+    return found
 
 
 def way_to(cluster: Cluster) -> Ssh:
     """The lab's own ssh for a lab, the site's otherwise."""
-    from clusterwright.edge.ssh import Ssh  # noqa: PLC0415 (start-up time)
+    from clusterwright.build.apply import remote_of  # noqa: PLC0415 (start-up time)
 
-    config = Path(cluster.ssh_config) if cluster.ssh_config else None
-    return Ssh(user=cluster.ssh.user, port=cluster.ssh.port, config=config)
+    return remote_of(cluster)
 
 
 def far_command(what: str, runs: str, *more: str) -> str:

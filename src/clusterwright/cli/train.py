@@ -51,7 +51,7 @@ def train(  # noqa: PLR0913 (each option of the command line is one)
         A run that ended: goes on from its newest checkpoint.
     """
     from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
-    from clusterwright.spec.load import load_job  # noqa: PLC0415
+    from clusterwright.spec.load import load_both, load_cluster, load_job  # noqa: PLC0415
 
     if file is None and resume is None:
         raise WrightError.of(
@@ -60,13 +60,13 @@ def train(  # noqa: PLR0913 (each option of the command line is one)
             "wright train job.yaml, or --resume RUN",
             exit_code=EXIT_USAGE,
         )
-    job = load_job(file) if file else None
-    if local and job:
-        return _local(job, folder.absolute(), dry_run=dry_run)
+    if local and file:
+        return _local(load_job(file), folder.absolute(), dry_run=dry_run)
     from clusterwright.cli import _there  # noqa: PLC0415
     from clusterwright.train import launch  # noqa: PLC0415
 
-    where = _there.find_cluster(cluster, file)
+    cluster = _there.cluster_file(cluster, file)
+    job, where = load_both(file, cluster) if file else (None, load_cluster(cluster))
     if dry_run and job:
         run_folder = f"{launch.runs_folder(where)}/{launch.run_name(job.name, time.time())}"
         sys.stdout.write(launch.script(job, where, run_folder))

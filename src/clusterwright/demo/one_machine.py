@@ -53,17 +53,11 @@ def on_one_machine(job: Job, told: Told, talk: Talk, clock: Clock, folder: Path)
 
 
 def _alone(job: Job) -> Job:
-    """The job for one machine: nobody else's, no spares, and threads for all ranks together, not for each host."""
-    threads = max(1, (os.cpu_count() or 1) // (job.nodes * job.gpus_per_node))
-    variables = {"OMP_NUM_THREADS": str(threads), **job.environment.variables}
-    environment = job.environment.model_copy(update={"variables": variables})
-    recovery = Recovery(restarts=job.recovery.restarts)
-    return job.model_copy(update={"user": None, "recovery": recovery, "environment": environment})
+    """The job for one machine: nobody else's, and without spares."""
+    return job.model_copy(update={"user": None, "recovery": Recovery(restarts=job.recovery.restarts)})
 
 
 def _start(job: Job, folder: Path, runs: list[Run], talk: Talk, clock: Clock) -> Course:
-    if runs:
-        clock.sleep(1.0)  # the name of a run is the second in which it began
     run = local(job, folder / "runs")
     runs.append(run)
     talk.say(f"run {run.name} in {run.folder}")

@@ -30,7 +30,9 @@ class FakeClock:
 class FakeRemote:
     """Answers by a function of host and command, and keeps what was asked; hosts in `down` are not reached."""
 
-    def __init__(self, answer: Callable[[str, str, bytes], str], *, down: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, answer: Callable[[str, str, bytes], str], *, down: frozenset[str] = frozenset()
+    ) -> None:
         self.asked: list[tuple[str, str]] = []
         self._answer, self._down = answer, down
 

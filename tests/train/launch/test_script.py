@@ -88,8 +88,8 @@ def test_the_supervisor_understands_its_options(name, cluster, a_job, tmp_path):
     ("fields", "code"),
     [
         ({"gpus_per_node": 5}, "too-many-gpus"),
-        ({"nodes": 4, "recovery": {"on_host_loss": "spare", "spare_nodes": 1}}, "too-many-hosts"),
-        ({"partition": "debug"}, "unknown-partition"),
+        ({"nodes": 4, "recovery": {"on_host_loss": "spare", "spare_nodes": 1}}, "too-many-nodes"),
+        ({"partition": "debug"}, "unknown-name"),
         ({"container": {"image": "/shared/torch.sqsh"}}, "container-not-done"),
         ({"data": [{"path": "/shared/text", "stage": "local"}]}, "staging-not-done"),
     ],

@@ -34,6 +34,7 @@ class Agent:
             os.environ.get("CLUSTERWRIGHT_HOST") or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
         )
         self.orders: dict[str, Any] = {}
+        self.leaving = False
         self._supervisor = (address, port)
         self._events = Events(self.folder, f"agent-{self.host}", self.host)
         self._ranks = Ranks(self.folder.at("logs", "agents.log"))
@@ -44,6 +45,8 @@ class Agent:
         """Until the supervisor says that it is over, or is gone for good."""
         while True:
             line = self._connect()
+            if line is None and self.leaving:
+                return 1  # Slurm ends this job, and starts the one that stands by
             if line is None:
                 return orphan.take_over(self.folder, self.orders, self.host)
             over = self._follow(line)
@@ -59,7 +62,7 @@ class Agent:
     def _connect(self) -> Optional[wire.Line]:
         """A proven connection; None when nobody beats any more in the run's folder either."""
         pulse = orphan.Pulse(self.folder, time.monotonic())
-        while not pulse.stopped(time.monotonic(), self._silence_s):
+        while not self.leaving and not pulse.stopped(time.monotonic(), self._silence_s):
             try:
                 connection = socket.create_connection(self._supervisor, timeout=self._silence_s)
                 line = wire.Line(connection)
@@ -138,7 +141,8 @@ class Agent:
             address=message["address"], port=message["port"], own_address=self._own[1], interface=self._own[0],
             restarts=self.orders["restarts"], log_dir=log_dir, run=self.folder.path,
         )  # fmt: skip
-        threads = max(1, len(os.sched_getaffinity(0)) // self.orders["ranks"])
+        beside = len(generation.hosts) if self.orders["local"] else 1  # local hosts share one machine
+        threads = max(1, len(os.sched_getaffinity(0)) // (self.orders["ranks"] * beside))
         ours = {**message["environment"], **private.secrets_of_user()}
         env = torchrun.environment(os.environ, generation, ours, threads)
         arguments = torchrun.arguments(generation, sys.executable, tuple(self.orders["command"]))
@@ -157,9 +161,10 @@ def main() -> int:
     """Serve the supervisor named on the command line."""
     _, run, address, port = sys.argv
     processes.adopt_orphans()
-    # Slurm's SIGTERM at the end of a job goes to every step at once: it is the supervisor who answers it.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    return Agent(run, address, int(port)).serve()
+    agent = Agent(run, address, int(port))
+    # Slurm's SIGTERM at the end of a job goes to every step at once. While the supervisor is there, it answers it.
+    signal.signal(signal.SIGTERM, lambda *_: setattr(agent, "leaving", True))
+    return agent.serve()
 
 
 def _one(line: wire.Line) -> wire.Message:

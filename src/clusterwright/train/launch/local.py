@@ -22,7 +22,7 @@ LOOPBACK = "127.0.0.0/8"
 def local(job: Job, folder: Path, *, clock: Clock | None = None) -> Run:
     """The run, begun in `folder/NAME`; its job id is the process that stands in for Slurm."""
     now = (clock or SystemClock()).now()
-    name = run_name(job.name, now)
+    name = _new(folder.absolute(), run_name(job.name, now))
     run = folder.absolute() / name
     write_whole(run / "job.json", job_record(job, name, now, None, local=True))
     write_whole(run / "job.sh", local_script(job, str(run)), mode=0o755)
@@ -30,8 +30,22 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None) -> Run:
         process = subprocess.Popen(  # noqa: S603 (our own script, written above)
             [run / "job.sh"], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
         )  # fmt: skip
+    process.returncode = 0  # not ours to wait for; keeps Python from warning that a child still runs
     write_whole(run / "jobs", f"{process.pid}\n")
     return Run(name, str(process.pid), str(run))
+
+
+def _new(folder: Path, name: str) -> str:
+    """The name, or with -2 and so on where a run of the same second has it; its folder is made."""
+    free, number = name, 1
+    while True:
+        try:
+            (folder / free).mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+            free = f"{name}-{number}"
+        else:
+            return free
 
 
 def local_script(job: Job, run: str) -> str:

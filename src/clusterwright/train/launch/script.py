@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 
+from clusterwright.errors import SpecError
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.job import Job
+from clusterwright.spec.load import check_job_against
 from clusterwright.train.agent.private import PLACE
 from clusterwright.train.launch.command import LIBRARY, command, grace_s, options, python
 from clusterwright.train.launch.share import partition, share
@@ -16,8 +18,10 @@ def script(job: Job, cluster: Cluster, run: str) -> str:
     """The whole text for a run in the folder `run`; the same job always gives the same text.
 
     Raises:
-        WrightError: the job does not fit the cluster.
+        SpecError: the job does not fit the cluster; every reason why.
     """
+    if found := check_job_against(job, cluster):
+        raise SpecError(*found)
     return "\n\n".join((_head(job, cluster, run), _settings(job), _start(job, cluster, run))) + "\n"
 
 

@@ -28,8 +28,8 @@ def runs_folder(cluster: Cluster) -> str:
     """
     if cluster.shared_folder is None:
         raise WrightError.of(
-            "no-shared-folder",
-            f"cluster `{cluster.name}` has no shared folder: a run's checkpoints must outlive every host",
+            "folder-not-shared",
+            f"cluster `{cluster.name}` has no shared folder, and a run is kept in one",
             "add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}",
         )
     return f"{cluster.shared_folder}/runs"

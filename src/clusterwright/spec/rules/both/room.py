@@ -29,16 +29,18 @@ def _gpus_and_hosts(job: Job, cluster: Cluster, name: str) -> Iterator[Clash]:
     groups = {group: cluster.nodes[group] for group in partition.nodes if group in cluster.nodes}
     largest = max((group.gpus.count if group.gpus else 0 for group in groups.values()), default=0)
     most = min(largest, partition.gpus_per_node or largest)
-    if job.gpus_per_node > most:
+    if largest and job.gpus_per_node > most:
         limit = "gpus_per_node" if most < largest else "nodes"
         yield Clash(
             "too-many-gpus",
             f"the job asks {job.gpus_per_node} GPUs on each host, but partition `{name}` gives {most}",
-            f"set gpus_per_node to {most} or less" if most else "take a partition whose hosts have GPUs",
+            f"set gpus_per_node to {most} or less",
             (In("job", ("gpus_per_node",)), In("cluster", ("partitions", name, limit))),
         )
         return
+    # where no host has GPUs the ranks run on its processors
     fit = [group for group in groups.values() if group.gpus and group.gpus.count >= job.gpus_per_node]
+    fit = fit if largest else list(groups.values())
     hosts, spares = sum(len(group.names()) for group in fit), job.recovery.spare_nodes
     if job.nodes + spares > hosts:
         asked = f"{job.nodes} hosts" + (f" and {spares} spare" if spares else "")
