@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from typing import Any, Mapping
@@ -33,6 +34,8 @@ def take_over(folder: Folder, orders: Mapping[str, Any], host: str) -> int:
     """Call the successor and end the job, once among all agents; the exit code of this agent."""
     if not orders or orders["local"] or folder.has("ended.json"):
         return 1
+    # from here on Slurm's SIGTERM is welcome: ignored, it would hold the host for KillWait (30 s by default)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     job_id = os.environ.get("SLURM_JOB_ID", "")
     if folder.claim(f"chain/handover-{job_id}", host):
         _hand_over(folder, orders, host)
