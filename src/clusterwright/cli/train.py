@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from clusterwright.spec.cluster import Cluster
     from clusterwright.spec.job import Job
+    from clusterwright.train.launch import Run
 
 Flag = Annotated[bool, Parameter(negative="")]
 
@@ -50,34 +52,45 @@ def train(  # noqa: PLR0913 (each option of the command line is one)
     resume
         A run that ended: goes on from its newest checkpoint.
     """
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _there  # noqa: PLC0415 (start-up time)
     from clusterwright.spec.load import load_both, load_cluster, load_job  # noqa: PLC0415
-
-    if file is None and resume is None:
-        raise WrightError.of(
-            "no-job-file",
-            "no job file is named",
-            "wright train job.yaml, or --resume RUN",
-            exit_code=EXIT_USAGE,
-        )
-    if local and file:
-        return _local(load_job(file), folder.absolute(), dry_run=dry_run)
-    from clusterwright.cli import _there  # noqa: PLC0415
     from clusterwright.train import launch  # noqa: PLC0415
 
+    _something(file, resume)
+    if local and file:
+        return _local(load_job(file), folder.absolute(), dry_run=dry_run)
     cluster = _there.cluster_file(cluster, file)
     job, where = load_both(file, cluster) if file else (None, load_cluster(cluster))
     if dry_run and job:
         run_folder = f"{launch.runs_folder(where)}/{launch.run_name(job.name, time.time())}"
         sys.stdout.write(launch.script(job, where, run_folder))
         return 0
-    remote = _there.way_to(where)
-    if job and resume is None:
-        run = launch.submit(job, where, remote, user=as_user)
-    else:
-        run = launch.resume(resume or "", where, remote, user=as_user)
-    _tell(run.name, run.job_id)
+    run = _submitted(job if resume is None else None, resume or "", where, as_user)
     return _there.follow(where, launch.runs_folder(where), run.name, live=True) if follow else 0
+
+
+def _submitted(job: Job | None, resume: str, cluster: Cluster, user: str | None) -> Run:
+    """A new run of the job; without a job, the run of that name once more."""
+    from clusterwright.cli._there import way_to  # noqa: PLC0415 (start-up time)
+    from clusterwright.train import launch  # noqa: PLC0415
+
+    remote = way_to(cluster)
+    run = (
+        launch.submit(job, cluster, remote, user=user)
+        if job
+        else launch.resume(resume, cluster, remote, user=user)
+    )
+    _tell(run.name, run.job_id)
+    return run
+
+
+def _something(file: Path | None, resume: str | None) -> None:
+    """There is something to train."""
+    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
+
+    if file is None and resume is None:
+        mend = "wright train job.yaml, or --resume RUN"
+        raise WrightError.of("no-job-file", "no job file is named", mend, exit_code=EXIT_USAGE)
 
 
 def _local(job: Job, folder: Path, *, dry_run: bool) -> int:
