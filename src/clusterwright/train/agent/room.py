@@ -145,10 +145,11 @@ def submit(folder: Folder, options: Options, more: Sequence[str]) -> Tuple[str, 
 
     Of this job's environment only a few names are handed on: SBATCH_ names would override the script's lines.
     """
-    sizes = (f"--nodes={options.min_nodes + options.spares}-{options.nodes + options.spares}",)
-    elastic = sizes if options.on_host_loss == "shrink" else ()
+    # a host that is down must not make a successor wait for a spare
+    fewest = options.min_nodes if options.on_host_loss == "shrink" else options.nodes
+    sizes = f"--nodes={fewest}-{options.nodes + options.spares}"
     env = [f"{name}={os.environ[name]}" for name in HANDED_ON if name in os.environ]
-    code, out = slurm("env", "-i", *env, "sbatch", "--parsable", *elastic, *more, folder.at("job.sh"))
+    code, out = slurm("env", "-i", *env, "sbatch", "--parsable", sizes, *more, folder.at("job.sh"))
     job_id = out.splitlines()[-1].split(";")[0] if code == 0 and out else ""
     return (job_id, "") if job_id.isdigit() else ("", out)
 
