@@ -51,6 +51,15 @@ def test_it_learns_and_any_number_of_ranks_takes_the_same_steps(tmp_path):
     assert losses(three) == pytest.approx({step: learned[step] for step in range(1, 13)}, rel=1e-4)
 
 
+def test_torchs_ddp_takes_the_same_steps(tmp_path):
+    """Two ranks with two microbatches each; sent in buckets or at once, gradients are the same to rounding."""
+    few = ["--steps", "8", "--microbatch", "3"]
+    flat = train(tmp_path / "flat", *few, "--data-parallel", "flat", ranks=2)
+    ddp = train(tmp_path / "ddp", *few, "--data-parallel", "ddp", ranks=2)
+
+    assert losses(ddp) == pytest.approx(losses(flat), rel=1e-5)
+
+
 def test_it_resumes_bit_for_bit(tmp_path):
     """Stopped at step 7 by having no more to do, then asked for more: as if it had never stopped."""
     whole = train(tmp_path / "whole", "--steps", "12", "--warmup", "50")

@@ -18,7 +18,7 @@ import torch.distributed as dist
 
 from clusterwright.train.recipes import text
 from clusterwright.train.recipes.adamw import AdamW
-from clusterwright.train.recipes.gradients import Gradients
+from clusterwright.train.recipes.gradients import Flat, Overlapped
 from clusterwright.train.recipes.transformer import Shape, Transformer
 from clusterwright.train.runtime import Run, Sampler, start
 
@@ -39,6 +39,7 @@ class Options:
     warmup: int = 20  # steps until the learning rate is reached
     weight_decay: float = 0.1  # as GPT-3 (appendix B), like the betas and the clipping
     clip: float = 1.0
+    data_parallel: str = "auto"  # flat, ddp (torch's DistributedDataParallel), or auto: ddp on CUDA
     seed: int = 1
     evaluate_every: int = 100
     evaluate_windows: int = 64
@@ -55,16 +56,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shape = Shape(options.context, options.width, options.layers, options.heads, options.dropout)
     model = Transformer(shape).to(run.device)
     optimizer = AdamW(model.parameters(), betas=(0.9, 0.95), weight_decay=options.weight_decay)
-    gradients = Gradients(model.parameters())
+    gradients = (Overlapped if overlap(options, run) else Flat)(model)
     run.track(model=model, optimizer=optimizer)
     sampler = Sampler(len(training), batch=options.batch, seed=options.seed)
     for numbers in run.steps(sampler, until=options.steps):
         gradients.clear()
         for part in range(0, len(numbers), options.microbatch):
             windows = training.windows(numbers[part : part + options.microbatch], run.device)
-            with precision(run.device):
-                loss = model.loss(windows) / (options.batch * options.context)
-            torch.autograd.backward(loss)
+            with gradients.share(last=part + options.microbatch >= len(numbers)):
+                with precision(run.device):
+                    loss = gradients.loss(windows) / (options.batch * options.context)
+                torch.autograd.backward(loss)
             gradients.add_loss(loss)
         whole_loss = gradients.sum_over_ranks()
         gradients.clip(options.clip)
@@ -83,6 +85,20 @@ def parse(arguments: Sequence[str] | None) -> Options:
         names = {f"--{field.name}", f"--{field.name.replace('_', '-')}"}
         parser.add_argument(*sorted(names), dest=field.name, type=type(field.default), default=field.default)
     return Options(**vars(parser.parse_args(arguments)))
+
+
+def overlap(options: Options, run: Run) -> bool:
+    """True when gradients are to travel during the backward pass.
+
+    Raises:
+        ValueError: no such way, or a rank would be without a sample.
+    """
+    if options.data_parallel not in ("auto", "flat", "ddp"):
+        raise ValueError(f"--data-parallel {options.data_parallel}: it is auto, flat or ddp")
+    wanted = options.data_parallel == "ddp" or (options.data_parallel == "auto" and run.device.type == "cuda")
+    if wanted and options.batch < run.world_size:
+        raise ValueError(f"--batch {options.batch} leaves some of {run.world_size} ranks without a sample")
+    return wanted
 
 
 def learning_rate(completed: int, options: Options) -> float:
