@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterwright.train.agent.decide import (
@@ -278,19 +278,21 @@ policies = st.builds(
 )  # fmt: skip
 
 
-@given(policies, st.lists(anything, max_size=80))
+@settings(max_examples=400)
+@given(policies, st.lists(anything, min_size=15, max_size=80))
 def test_whatever_happens_one_generation_trains_at_a_time(policy, happenings):
     """No order of events starts a generation beside another, a second end, or a successor too many."""
     state, now, training, ends = State(), 0.0, set(), 0
-    for kind, host, later, back, code, step, finished, why in happenings:
+    all_join = [("joined", host, 0.1, 0, 0, 0, False, "") for host in policy.hosts]
+    for kind, host, later, back, code, step, finished, why in all_join + happenings:
         now += later
         generation = state.generation - back
-        if generation == state.generation and kind in ("idle", "exited", "lost"):
+        if generation == state.generation and kind in ("idle", "exited"):
             if kind == "idle" and host in training and state.phase == "running":
                 continue  # an agent says so only when it was told to end its ranks
             training.discard(host)
-        if kind == "joined":
-            training.discard(host)  # an agent ends its ranks before it connects
+        if kind in ("joined", "lost"):
+            training.discard(host)  # an agent ends its ranks before it connects, and when it is silent
         state, actions = decide(policy, state, Event(kind, now, host, generation, code, why, step, finished))
         for action in actions:
             assert not ends, "nothing follows the end"
