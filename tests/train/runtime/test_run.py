@@ -36,6 +36,17 @@ def test_a_killed_training_resumes_bit_for_bit(train, undisturbed):
     assert [event["step"] for event in resumed.events("resumed")] == [4]
 
 
+def test_a_generation_that_was_given_up_writes_no_checkpoint(train, tmp_path):
+    """A frozen host that comes back finds that others train in its place, and leaves at its next save."""
+    (tmp_path / "run" / "logs" / "2").mkdir(parents=True)
+    late = train(CLUSTERWRIGHT_GENERATION="1")
+
+    assert late.codes == [1, 1]
+    assert "generation 1 was given up" in late.log
+    assert not (late.folder / "checkpoints").exists()
+    assert train(CLUSTERWRIGHT_GENERATION="2").codes == [0, 0]
+
+
 def test_a_training_killed_twice_in_an_epoch_resumes_bit_for_bit(train, undisturbed):
     """An epoch is 37 samples and a step 8: steps 6 and 9 lie in the second one."""
     train(TOY_KILL="0:6")

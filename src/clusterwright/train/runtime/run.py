@@ -155,6 +155,7 @@ class Run:
 
     def _save(self) -> str | None:
         """Save this step unless it is saved; what went wrong is said, and the training goes on without."""
+        self._leave_if_given_up()
         if not self._checkpoints or self._saved_step == self.completed:
             return None
         shared = {name: each.state_dict() for name, each in self._tracked.items()}
@@ -168,6 +169,15 @@ class Run:
             self._saved_step = self.completed
             self.record("checkpoint", step=self.completed, seconds=saved.seconds, bytes=saved.bytes)
         return saved.why
+
+    def _leave_if_given_up(self) -> None:
+        """A newer generation trains: this one counts as dead and did not hear of it, so it may write nothing.
+
+        The launcher makes `logs/GENERATION` before it starts one; no launcher, no generations.
+        """
+        newer = f"logs/{self._given.generation + 1}"
+        if self.folder and self._given.generation and (self.folder / newer).exists():
+            sys.exit(f"generation {self._given.generation} was given up: a newer one trains")
 
     def _resume(self) -> dict[str, Any] | None:
         """Load the newest good checkpoint into what is tracked; returns this rank's random states, if any."""
