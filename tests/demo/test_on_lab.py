@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from clusterwright.demo import on_lab
-from clusterwright.demo.story import demo
+from clusterwright.demo.story import OWN_JOB, demo
 from clusterwright.demo.talk import Talk
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
 from clusterwright.lab import state
-from clusterwright.spec.load import load_cluster
+from clusterwright.spec.load import load_cluster, load_job
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 NAME, NET = "wright-demo-test", "10.183"
@@ -41,9 +41,8 @@ def test_the_drawing_has_what_the_file_says(file):
 @pytest.fixture
 def standing(file, monkeypatch, tmp_path):
     """A lab that stands, as far as its journal says; labs are kept elsewhere for this test."""
-    monkeypatch.setattr(
-        state, "folder", lambda name: tmp_path / "labs" / name
-    )  # the real place is the machine's own
+    # the real place is the machine's own, and its folder is no argument of anything above
+    monkeypatch.setattr(state, "folder", lambda name: tmp_path / "labs" / name)
     from clusterwright.lab.layout import layout  # noqa: PLC0415
 
     lab = state.LabState(layout(load_cluster(file)), "up", "boot", "digest")
@@ -69,13 +68,14 @@ def test_the_lab_of_a_demo_that_is_still_going_on_is_left_alone(standing):
 @pytest.mark.train
 @pytest.mark.timeout(900)
 def test_a_killed_host_changes_no_bit_of_the_training(file, tmp_path):
-    """The whole demo, and every claim of its report."""
-    said = []
+    """The whole demo with its own job, made shorter, and every claim of its report."""
+    said, own = [], load_job(OWN_JOB)
+    job = own.model_copy(update={"arguments": {**own.arguments, "steps": 175}})
 
-    made = demo(tmp_path / "out", cluster_file=file, write=said.append)
+    made = demo(tmp_path / "out", cluster_file=file, job=job, write=said.append)
     assert made.problems == (), "\n".join(said)
     document = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert (document["mode"], document["ok"], document["steps_total"]) == ("lab", True, 300)
+    assert (document["mode"], document["ok"], document["steps_total"]) == ("lab", True, 175)
     assert document["second_apply_changes"] == 0
     assert (document["checks"]["fail"], document["checks"]["unknown"]) == (0, 0)
     assert document["fault"]["kind"] == "kill-host"

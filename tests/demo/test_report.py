@@ -27,6 +27,7 @@ def test_the_document_holds_what_it_must_and_is_json(told):
 
     assert document.keys() >= NAMED_BY_THE_ISSUE
     assert document["schema"] == SCHEMA
+    assert document["hosts"] == ["control", *(f"gpu-node{number}" for number in range(1, 5))]
     assert {"image", "lab_up", "apply", "second_apply", "check", "train", "recovery"} <= document[
         "seconds"
     ].keys()

@@ -139,7 +139,7 @@ def report(told: Told) -> Report:
         ok=False,
         problems=(),
         made_at=told.made_at,
-        hosts=told.places,
+        hosts=tuple(host.name for host in told.cluster.hosts) if told.cluster else told.places,
         seconds={name: _rounded(seconds.get(name)) for name in TIMES},
         second_apply_changes=told.second_apply_changes,
         checks=_counts(told.verdicts),
