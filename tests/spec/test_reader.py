@@ -77,7 +77,7 @@ def test_values_and_places():
     assert str(source.place(("b", "c", 1))) == "f.yaml:3:10  b.c[1]: 'y z'"
     assert str(source.place(("b", "c"), key=True)) == "f.yaml:3:3  b.c"
     assert str(source.place(("b", "d"))) == "f.yaml:2:1  b.d: (not given)"
-    assert str(source.place(("z", "d"))) == "f.yaml  z.d: (not given)"
+    assert str(source.place(("z", "d"))) == "f.yaml:1:1  z.d: (not given)"
 
 
 @pytest.mark.parametrize(

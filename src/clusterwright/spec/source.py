@@ -38,8 +38,8 @@ class Source:
     def place(self, loc: Loc, *, key: bool = False) -> Place:
         """Where the value at that path stands (or its key); the nearest enclosing one where there is none."""
         known = loc
-        if loc and loc[:1] not in self.spots:  # a default of a section that is not in the file
-            return Place(self.file, path=dotted(loc), shown="(not given)")
+        if loc and loc[:1] not in self.spots:  # not in the file: it would stand at the top level
+            return Place(self.file, 1, 1, dotted(loc), "(not given)")
         while known and known not in self.spots:
             known = known[:-1]
         spot = self.keys.get(known) if key else None
