@@ -55,22 +55,16 @@ def digest() -> str:
 
 
 def sources(texts: dict[str, str]) -> tuple[str, ...]:
-    """Debian 12 as this machine's apt finds it, in one-line entries; Debian's own mirrors if it has none.
+    """Debian 12 as this machine's apt finds it, in one-line entries.
 
+    None on a machine of another kind, such as Ubuntu: mmdebstrap then takes Debian's own mirrors by itself.
     Entries of other suites, and of third parties, are left out: only those whose suite is bookworm and whose
     components hold `main`.
     """
     found: list[str] = []
     for name, text in sorted(texts.items()):
         found += _deb822(text) if name.endswith(".sources") else _one_line(text)
-    if found:
-        return tuple(dict.fromkeys(found))
-    signed = f"deb [signed-by={KEYRING}]"
-    return (
-        f"{signed} http://deb.debian.org/debian {SUITE} main",
-        f"{signed} http://deb.debian.org/debian {SUITE}-updates main",
-        f"{signed} http://deb.debian.org/debian-security {SUITE}-security main",
-    )
+    return tuple(dict.fromkeys(found))
 
 
 def _deb822(text: str) -> list[str]:
