@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
 from clusterwright.check.facts.slurm_nodes import SlurmNode, slurm_nodes
 from clusterwright.check.verdict import Verdict
 from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.units import GiB
 
 
-def _is_control(want: Want) -> bool:
-    return want.is_control
-
-
 @check(
     slurm_nodes,
     together=True,
-    when=_is_control,
+    when=attrgetter("is_control"),
     mend="apply the cluster file again, then `scontrol reconfigure`",
 )
 def node_offers(cluster: Cluster, have: Mapping[str, tuple[SlurmNode, ...]]) -> list[Verdict]:

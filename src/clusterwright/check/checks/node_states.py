@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 
 from clusterwright.check.expectation import check, expect, fault
-from clusterwright.check.fact import Want
 from clusterwright.check.facts.slurm_nodes import SlurmNode, slurm_nodes
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.spec.cluster import Cluster
@@ -26,14 +26,10 @@ _BAD = {
 _HELD = {"DRAIN", "DRAINED", "DRAINING", "MAINT", "RESERVED", "REBOOT_ISSUED", "REBOOT_REQUESTED"}
 
 
-def _is_control(want: Want) -> bool:
-    return want.is_control
-
-
 @check(
     slurm_nodes,
     together=True,
-    when=_is_control,
+    when=attrgetter("is_control"),
     mend="mend the reason, then `scontrol update nodename=NODE state=resume`",
 )
 def node_states(cluster: Cluster, have: Mapping[str, tuple[SlurmNode, ...]]) -> list[Verdict]:

@@ -20,9 +20,9 @@ class Share:
 
 
 def share(job: Job, cluster: Cluster) -> Share:
-    """The share that every host of the partition can give: the least of its groups. The job fits the cluster."""
+    """What every host that can take the job gives it: the least of their groups. The job fits the cluster."""
     groups = [cluster.nodes[name] for name in cluster.partitions[partition(job, cluster)].nodes]
-    groups = [group for group in groups if group.gpus] or groups
+    groups = [group for group in groups if group.gpus and group.gpus.count >= job.gpus_per_node] or groups
     shares = [_of(job, group) for group in groups]
     models = {group.gpus.model for group in groups if group.gpus}
     model = f":{next(iter(models))}" if len(models) == 1 else ""

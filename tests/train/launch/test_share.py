@@ -1,0 +1,15 @@
+"""What a job asks of each host."""
+
+from clusterwright.train.launch.share import share
+
+
+def test_hosts_with_too_few_gpus_have_no_say(cluster, a_job):
+    """A partition of two makes: the job gets the share of those that can take it, and names their model."""
+    small = cluster.nodes["a100"].model_copy(update={"hosts": "old[1-2]"})
+    gpus = small.gpus.model_copy(update={"model": "t4", "count": 1})
+    nodes = {**cluster.nodes, "t4": small.model_copy(update={"gpus": gpus})}
+    train = cluster.partitions["train"].model_copy(update={"nodes": ("a100", "t4")})
+    mixed = cluster.model_copy(update={"nodes": nodes, "partitions": {"train": train}})
+
+    assert share(a_job(gpus_per_node=2), mixed) == share(a_job(gpus_per_node=2), cluster)
+    assert share(a_job(gpus_per_node=1), mixed).gres == "gpu:1"
