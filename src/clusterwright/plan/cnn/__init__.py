@@ -1,0 +1,1 @@
+"""Convolutional networks: FLOPs, memory traffic, input pipeline, scaling."""

@@ -1,0 +1,1 @@
+"""Time and bus bandwidth of collectives, fitted on published nccl-tests."""

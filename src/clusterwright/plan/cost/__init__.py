@@ -1,0 +1,1 @@
+"""Owned against rented, energy, spot, goodput."""

@@ -1,0 +1,1 @@
+"""The three networks: switches, ports, cables, bisection."""

@@ -1,0 +1,1 @@
+"""The planner's pictures, as one self-contained page."""

@@ -1,0 +1,72 @@
+"""What the planner says of a run; every field is a number, or an array for many layouts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clusterwright.plan.numbers import Real
+
+
+class Bound(StrEnum):
+    """What most of the time beyond the ideal goes into."""
+
+    COMPUTE = "compute"
+    MEMORY_BANDWIDTH = "memory-bandwidth"
+    TENSOR_PARALLEL = "tensor-parallel comm"
+    PIPELINE_BUBBLE = "pipeline bubble"
+    DATA_PARALLEL = "data-parallel comm"
+    EXPERT = "expert comm"
+    INPUT = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Peak memory of the fullest GPU, in bytes, by what holds it."""
+
+    weights: Real
+    gradients: Real
+    optimizer: Real
+    activations: Real
+    transients: Real  # logits and loss, gathered parameters, buckets, workspaces
+    fragmentation: Real  # reserved by the allocator, not allocated
+    context: Real  # CUDA context, NCCL buffers: outside the allocator
+
+    @property
+    def allocated(self) -> Real:
+        """What `torch.cuda.max_memory_allocated` says."""
+        return self.weights + self.gradients + self.optimizer + self.activations + self.transients
+
+    @property
+    def total(self) -> Real:
+        """What `nvidia-smi` says."""
+        return self.allocated + self.fragmentation + self.context
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """One iteration in seconds; the parts are exposed time and add up to `total`."""
+
+    ideal: Real  # model FLOPs at the GPU's peak
+    inefficiency: Real  # matrix products below the peak
+    recompute: Real
+    memory_bound: Real  # norms, activations, softmax: limited by memory bandwidth
+    tensor_parallel: Real
+    context_parallel: Real
+    expert_parallel: Real
+    pipeline_bubble: Real
+    pipeline_comm: Real
+    data_parallel: Real
+    optimizer: Real
+    input: Real
+    jitter: Real  # stragglers, growing with the number of GPUs
+
+    @property
+    def total(self) -> Real:
+        """Wall time of one iteration."""
+        total: Real = 0.0
+        for part in fields(self):
+            total = total + getattr(self, part.name)
+        return total

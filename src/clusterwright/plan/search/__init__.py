@@ -1,0 +1,1 @@
+"""All layouts of a training on so many GPUs, ranked."""
