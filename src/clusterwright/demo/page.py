@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from string import Template
@@ -16,9 +16,7 @@ from clusterwright.demo.figures import figures
 from clusterwright.demo.reckon import Part
 from clusterwright.demo.report import Report
 from clusterwright.demo.words import ZH, again, applied_text, footer, headline, hero, loss_text, place_text
-
-WIDE = 960.0  # units of a drawing on a desk: the page is as many pixels wide
-NARROW = 340.0  # on a phone of 390 pixels, so that text keeps its size
+from clusterwright.drawing.page import both, document
 
 
 def page(made: Report) -> str:
@@ -26,9 +24,7 @@ def page(made: Report) -> str:
     here = Path(__file__).parent
     english, chinese = headline(made)
     place = "The cluster" if made.cluster else "The machine"
-    return Template((here / "page.html").read_text()).substitute(
-        title=escape(english),
-        style=(here / "page.css").read_text(),
+    body = Template((here / "page.html").read_text()).substitute(
         headline=escape(english),
         headline_zh=escape(chinese),
         problems=_problems(made),
@@ -36,21 +32,17 @@ def page(made: Report) -> str:
         place_title=f"{place} {_zh(place)}",
         place_text=escape(place_text(made)),
         place_word="host" if made.mode == "lab" else "rank",
-        cluster=_both(lambda width: cluster(made, width)),
-        timeline=_both(lambda width: timeline(made, width)),
+        cluster=both(lambda width: cluster(made, width)),
+        timeline=both(lambda width: timeline(made, width)),
         recovery=_recovery(made),
         loss_text=escape(loss_text(made)),
-        curves=_both(lambda width: curves(made, width)),
+        curves=both(lambda width: curves(made, width)),
         checks=_checks(made),
         figures="".join(_group(name, rows) for name, rows in figures(made)),
         again=escape(again(made)),
         footer=escape(footer(made)),
     )
-
-
-def _both(drawing: Callable[[float], str]) -> str:
-    """The drawing for a desk and for a phone; the style sheet shows one of them."""
-    return f'<div class="wide">{drawing(WIDE)}</div><div class="narrow">{drawing(NARROW)}</div>'
+    return document(english, body, style=(here / "page.css").read_text())
 
 
 def _zh(english: str) -> str:
@@ -77,7 +69,7 @@ def _recovery(made: Report) -> str:
     took = made.recovery
     if took is None:
         return "<p>No step was done after the fault.</p>"
-    drawn = _both(lambda width: bar(took, width))
+    drawn = both(lambda width: bar(took, width))
     rows = "".join(_part(part) for part in took.parts)
     said = (
         f"The next step was complete {took.next_step_seconds:.1f} s after the fault, "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clusterwright.demo.draw.svg import Scale, is_narrow, line, picture, scale, short, tag, ticks, words
 from clusterwright.demo.reckon import Part, Recovery
+from clusterwright.drawing.svg import Scale, is_narrow, line, picture, scale, short, tag, ticks, words
 
 ORDER = ("detection", "new generation", "launch", "import", "rendezvous", "load", "first step", "catching up")
 TOP, THICK, LETTER = 6.0, 40.0, 9.0  # LETTER: a bold digit of the labels and some air, measured on the page

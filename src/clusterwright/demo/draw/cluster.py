@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from clusterwright.demo.draw.svg import is_narrow, line, picture, tag, words
 from clusterwright.demo.report import DrawnCluster, DrawnHost, Report
+from clusterwright.drawing.svg import is_narrow, line, picture, tag, words
 
 Fate = Literal["control", "trained", "lost", "took over", "held ready", "not asked"]
 SAID: dict[Fate, tuple[str, str]] = {

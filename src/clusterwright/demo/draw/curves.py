@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clusterwright.demo.draw.svg import (
+from clusterwright.demo.report import Report
+from clusterwright.drawing.svg import (
     Scale,
     is_narrow,
     label,
@@ -17,7 +18,6 @@ from clusterwright.demo.draw.svg import (
     ticks,
     words,
 )
-from clusterwright.demo.report import Report
 
 # in the drawing's own units
 HIGH = 250.0

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from clusterwright.demo.draw.svg import (
+from clusterwright.demo.lanes import Lane, Span
+from clusterwright.demo.report import Report
+from clusterwright.drawing.svg import (
     Scale,
     is_narrow,
     label,
@@ -18,8 +20,6 @@ from clusterwright.demo.draw.svg import (
     ticks,
     words,
 )
-from clusterwright.demo.lanes import Lane, Span
-from clusterwright.demo.report import Report
 
 TOP, PROGRESS, GAP, ROW, BAR = 50.0, 150.0, 22.0, 34.0, 24.0  # in the drawing's own units
 LETTER = 7.2  # width of a letter of the labels, measured on the page

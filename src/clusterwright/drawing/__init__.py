@@ -1,0 +1,1 @@
+"""Pictures and the pages they stand on: SVG and HTML as text, one file, no script, nothing fetched."""
