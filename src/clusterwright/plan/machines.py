@@ -1,0 +1,129 @@
+"""The machines that a plan is made for: from a GPU and a number, or from a cluster file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.plan.run import Machine, Network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.spec.cluster import Cluster
+    from clusterwright.spec.nodes import Gpus
+
+GBIT_BYTES = 125e6  # bytes/s of 1 Gbit/s, one direction
+RACK_GPUS = 72  # GB200 and GB300 NVL72: one NVLink domain of 18 trays (NVIDIA, "GB200 NVL72" data sheet)
+TRAY_GPUS = 4  # of one compute tray of it
+NODE_GPUS = 8  # HGX and OAM boards
+
+# Ports of a node and Gbit/s of one, of the maker's own reference system (data sheets of DGX-1, DGX A100, DGX H100,
+# DGX B200, DGX B300, GB200 NVL72 and GB300 NVL72); what is not here gets Network's own default.
+REFERENCE_PORTS = {
+    ("Volta", NODE_GPUS): (4, 100),
+    ("Ampere", NODE_GPUS): (8, 200),
+    ("Hopper", NODE_GPUS): (8, 400),
+    ("Blackwell", NODE_GPUS): (8, 400),
+    ("Blackwell Ultra", NODE_GPUS): (8, 800),
+    ("Blackwell", TRAY_GPUS): (4, 400),
+    ("Blackwell Ultra", TRAY_GPUS): (4, 800),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What a user says of the machines; None: as in the maker's reference system."""
+
+    gpus_per_node: int | None = None
+    nvlink_domain: int | None = None
+    network: str | None = None  # infiniband, roce, ethernet
+    nics: float | None = None  # ports of one node
+    nic_bits_per_s: float | None = None
+    oversubscription: float = 1.0
+
+
+def machine(gpu: Gpu, gpus: int, wiring: Wiring | None = None) -> Machine:
+    """So many of these GPUs, in nodes of the usual size, joined as said or as in the reference system."""
+    said = wiring or Wiring()
+    per_node = said.gpus_per_node or usual_node(gpu)
+    network = Network() if gpus > per_node else Network(kind="none")
+    ports = REFERENCE_PORTS.get((gpu.arch, per_node))
+    if ports and gpus > per_node:
+        network = replace(network, nics=ports[0], nic_bytes_per_s=ports[1] * GBIT_BYTES)
+    if gpus > per_node:
+        network = _as_said(network, said)
+    domain = said.nvlink_domain or nvlink_domain(gpu, per_node)
+    return Machine(gpu, gpus, per_node, min(domain, max(gpus, 1)), network)
+
+
+def _as_said(network: Network, said: Wiring) -> Network:
+    rate = network.nic_bytes_per_s if said.nic_bits_per_s is None else said.nic_bits_per_s / 8
+    nics = network.nics if said.nics is None else said.nics
+    kind = said.network or network.kind
+    return replace(
+        network, kind=kind, nics=nics, nic_bytes_per_s=rate, oversubscription=said.oversubscription
+    )
+
+
+def usual_node(gpu: Gpu) -> int:
+    """GPUs in a node: 4 in a tray of superchips, else 8."""
+    return TRAY_GPUS if gpu.form == "superchip" else NODE_GPUS
+
+
+def nvlink_domain(gpu: Gpu, gpus_per_node: int) -> int:
+    """GPUs that NVLink (or xGMI, NeuronLink) joins: a rack, a node, or one, for a card without it."""
+    if gpu.form == "superchip":
+        return RACK_GPUS
+    linked = gpu.link_bytes_per_s > 0 or gpu.form.startswith(("SXM", "OAM"))
+    return gpus_per_node if linked else 1
+
+
+def machine_of(cluster: Cluster, group: str | None, gpus: Iterable[Gpu]) -> Machine:
+    """All hosts of one node group of a cluster file; `group` None: the group with the most GPUs.
+
+    Raises:
+        WrightError: no such group, no GPUs in it, or a model that no row of `gpus` has.
+    """
+    name = group or _largest(cluster)
+    if name not in cluster.nodes or cluster.nodes[name].gpus is None:
+        having = ", ".join(n for n, g in cluster.nodes.items() if g.gpus) or "none"
+        message = f"cluster `{cluster.name}` has no node group `{name}` with GPUs"
+        mend = f"node groups with GPUs: {having}"
+        raise WrightError.of("plan-no-gpus", message, mend, exit_code=EXIT_USAGE)
+    found = cluster.nodes[name]
+    assert found.gpus is not None  # noqa: S101 (said above)
+    gpu, hosts = gpu_like(found.gpus, gpus), len(found.names())
+    compute = cluster.networks.compute or cluster.networks.management
+    network = Network(compute.kind, compute.rails, compute.rate / 8, name=compute.fabric)
+    domain = nvlink_domain(gpu, found.gpus.count) if found.gpus.nvlink or gpu.form == "superchip" else 1
+    return Machine(gpu, hosts * found.gpus.count, found.gpus.count, domain, network)
+
+
+def gpu_like(wanted: Gpus, gpus: Iterable[Gpu]) -> Gpu:
+    """The GPU of the catalog that a cluster file's model, memory and NVLink fit best.
+
+    Raises:
+        WrightError: no row has that model in its name.
+    """
+    rows = list(gpus)
+    model = wanted.model.lower()
+    named = [gpu for gpu in rows if model == gpu.name or model in gpu.name.split("-")]
+    named = named or [gpu for gpu in rows if model in gpu.name]
+    if not named:
+        message = f"no GPU of the catalog is a `{wanted.model}`"
+        mend = "name it as the catalog does, e.g. h100, or add a row of your own to catalog.toml"
+        raise WrightError.of("plan-no-gpus", message, mend, exit_code=EXIT_USAGE)
+    return min(named, key=lambda gpu: _unlike(gpu, wanted))
+
+
+def _unlike(gpu: Gpu, wanted: Gpus) -> tuple[float, bool, str]:
+    memory = abs(gpu.memory_bytes - wanted.memory) if wanted.memory else 0.0
+    return memory, wanted.nvlink != (nvlink_domain(gpu, 8) > 1), gpu.name
+
+
+def _largest(cluster: Cluster) -> str:
+    counts = {name: len(g.names()) * g.gpus.count for name, g in cluster.nodes.items() if g.gpus}
+    return max(counts, key=lambda name: counts[name]) if counts else ""
