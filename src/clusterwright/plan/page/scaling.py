@@ -31,7 +31,7 @@ def scaling(points: Sequence[Point], unit: str, width: float) -> str:
         path(((made.x(0), made.y(0)), (made.x(last.gpus), made.y(ideal))), "ideal-line"),
         path(((made.x(point.gpus), made.y(point.rate)) for point in points), "progress"),
         *_dots(made, points),
-        *_named(made, last, ideal),
+        *_named(last, ideal),
     ]
     told = "; ".join(f"{point.gpus} GPUs: {point.rate:.4g} {unit}" for point in points)
     return picture(made.size, SAID["scaling"][0], told, *drawn)
@@ -52,7 +52,7 @@ def _dots(made: Frame, points: Sequence[Point]) -> Iterator[str]:
         yield tag("circle", title, cx=made.x(point.gpus), cy=made.y(point.rate), r=4, class_="checkpoint")
 
 
-def _named(made: Frame, last: Point, ideal: float) -> Iterator[str]:
+def _named(last: Point, ideal: float) -> Iterator[str]:
     """What the two lines are, where neither of them runs."""
     left, top = LEFT + 12, TOP + 16
     yield line(left, top - 4, left + 26, top - 4, "progress")
