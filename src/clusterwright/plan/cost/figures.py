@@ -1,0 +1,96 @@
+"""What owning and renting a cluster costs, as inputs: each with a range, a source, and one currency for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
+from clusterwright.plan.cost.estimate import Estimate
+
+OLD_AFTER_MONTHS = 6  # prices of rented H100s fell by 44% within one (AWS, June 2025)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One value of each input. Money in one currency; a share is 0 to 1."""
+
+    server: float  # one node with its GPUs
+    network_share: float  # switches, NICs and cables, of the servers' price
+    storage_share: float
+    installation_share: float
+    staff: float  # a year, for the whole cluster
+    support_share: float  # maintenance contracts, of the purchase a year
+    node_kw: float  # one node under load
+    pue: float  # power of the whole hall over that of its IT
+    energy: float  # a kWh
+    colocation: float  # a kW a month, without energy
+    residual_share: float  # of the purchase, at the end of its life
+    life_years: float
+    on_demand: float  # a GPU-hour
+    reserved: float
+    spot: float
+
+
+Inputs = Mapping[str, Estimate]  # by the names of Figures
+
+
+def likely(inputs: Inputs) -> Figures:
+    """The likely value of each."""
+    return Figures(**{name: each.likely for name, each in inputs.items()})
+
+
+def one_currency(inputs: Inputs) -> str:
+    """The currency of all prices.
+
+    Raises:
+        WrightError: currency-mixed, with every price that is not in the currency of the first.
+    """
+    priced = {name: each for name, each in inputs.items() if each.currency}
+    currencies = sorted({each.currency for each in priced.values()})
+    if len(currencies) > 1:
+        places = tuple(
+            Place(each.source or "prices", path=name, shown=f"{each.likely:g} {each.currency}")
+            for name, each in priced.items()
+        )
+        message = f"prices are in {len(currencies)} currencies: {', '.join(currencies)}"
+        mend = f"give all of them in {currencies[-1]}; rates of exchange are not guessed"
+        raise WrightError(Finding("currency-mixed", message, mend, places), exit_code=EXIT_USAGE)
+    return currencies[0] if currencies else ""
+
+
+def refuse_nonsense(inputs: Inputs) -> None:
+    """Every figure that cannot be is told at once.
+
+    Raises:
+        WrightError: cost-figure.
+    """
+    found = [Finding("cost-figure", message, "correct the figure") for message in _nonsense(inputs)]
+    if found:
+        raise WrightError(*found, exit_code=EXIT_USAGE)
+
+
+def _nonsense(inputs: Inputs) -> Iterator[str]:
+    for name, each in inputs.items():
+        if each.low < 0:
+            yield f"{name} is {each.low:g}, but cannot be below 0"
+        if name == "residual_share" and each.high > 1:
+            yield f"{name} is {each.high:g}, but is a share of the purchase, 0 to 1"
+        if name == "pue" and each.low < 1:
+            yield f"pue is {each.low:g}, but is the power of the hall over that of its IT, at least 1"
+        if name == "life_years" and each.low == 0:
+            yield "life_years is 0, but a purchase is written off over some years"
+
+
+def old_prices(inputs: Inputs, today: str) -> list[str]:
+    """One sentence for each price older than half a year on the day `today` (YYYY-MM-DD)."""
+    return [
+        f"{name} is of {each.date} ({_months(each.date, today)} months old)"
+        for name, each in inputs.items()
+        if each.currency and each.date and _months(each.date, today) > OLD_AFTER_MONTHS
+    ]
+
+
+def _months(since: str, until: str) -> int:
+    (year, month), (now_year, now_month) = (map(int, day.split("-")[:2]) for day in (since, until))
+    return (now_year - year) * 12 + now_month - month

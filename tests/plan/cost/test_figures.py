@@ -1,0 +1,61 @@
+"""The inputs of a cost: one currency, no nonsense, dated."""
+
+from dataclasses import replace
+
+import pytest
+
+from clusterwright.errors import WrightError
+from clusterwright.plan.cost.estimate import Estimate
+from clusterwright.plan.cost.figures import likely, old_prices, one_currency, refuse_nonsense
+
+
+def test_one_currency_is_taken(inputs):
+    """The one that all prices are in."""
+    assert one_currency(inputs) == "USD"
+
+
+def test_prices_in_two_currencies_are_refused(inputs):
+    """Both are shown, and nothing is converted by guess."""
+    mixed = {**inputs, "server": replace(inputs["server"], currency="CNY")}
+
+    with pytest.raises(WrightError, match=r"currency-mixed.*2 currencies: CNY, USD") as caught:
+        one_currency(mixed)
+    shown = str(caught.value)
+    assert caught.value.exit_code == 2
+    assert "server: 250000 CNY" in shown
+    assert "on_demand: 3 USD" in shown
+
+
+def test_every_figure_that_cannot_be_is_told_at_once(inputs):
+    """Below zero, a residual above the price, a PUE below one, no life."""
+    bad = {
+        **inputs,
+        "energy": Estimate(-1, 0, 1),
+        "residual_share": Estimate(0, 0.5, 1.5),
+        "pue": Estimate(0.5, 1, 1),
+        "life_years": Estimate(0, 3, 4),
+    }
+
+    with pytest.raises(WrightError) as caught:
+        refuse_nonsense(bad)
+    assert [finding.code for finding in caught.value.findings] == ["cost-figure"] * 4
+
+
+def test_good_figures_pass(inputs):
+    """Nothing is said of them."""
+    refuse_nonsense(inputs)
+
+    assert likely(inputs).pue == 1.3
+
+
+def test_an_old_price_is_said_to_be_old(inputs):
+    """More than half a year; the others are not."""
+    said = old_prices(inputs, "2026-11-21")
+
+    assert said == ["on_demand is of 2026-01-15 (10 months old)"]
+
+
+def test_an_estimate_is_in_order():
+    """Low, likely, high."""
+    with pytest.raises(ValueError, match="not low <= likely <= high"):
+        Estimate(2, 1, 3)
