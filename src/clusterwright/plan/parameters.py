@@ -8,48 +8,147 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from clusterwright.catalog.model import Architecture
 
+MAMBA_EXPAND = 2  # inner width over hidden, Mamba-2 (Dao and Gu 2405.21060)
+MAMBA_HEAD = 64  # width of one state-space head, same
+MAMBA_STATE = 128  # width of the state, same
+MAMBA_GROUPS = 8  # groups that share B and C, as in NVIDIA's hybrids (Waleffe et al. 2406.07887)
+MAMBA_KERNEL = 4  # width of the short convolution
+
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Counts of one model."""
+    """Counts of one model; of one layer where no other word is said."""
 
-    attention: float  # of one layer, cut by tp
-    dense_ffn: float  # of one dense layer, cut by tp
+    attention: float  # one attention layer, cut by tp
+    dense_ffn: float  # one dense layer, cut by tp
     expert: float  # one expert of one layer, cut by ep and etp
     shared: float  # shared experts of one layer, cut by tp
-    router: float  # of one layer, replicated
-    norms: float  # of one layer, replicated
+    router: float  # replicated
+    norms: float  # norms and the biases behind row-parallel matrices, replicated
     embedding: float  # input embedding (and learned positions), cut by tp
     head: float  # output matrix; 0 where it is the embedding
     experts: int
     layers: int
     moe_layers: int
+    down: float = 0.0  # MLA's projections into the low rank, replicated
+    mamba: float = 0.0  # one state-space mixer, cut by tp
+    positions: float = 0.0  # of the embedding: a learned position table, replicated
+    final_norm: float = 0.0  # once in the model, replicated
+    mtp: float = 0.0  # of all multi-token-prediction layers: what joins their two inputs, replicated
+    experts_per_token: int = 0
+    attention_layers: int = -1  # -1: all layers
+    mamba_layers: int = 0
+    ffn_layers: int = -1  # layers with a feed-forward part, MoE or dense; -1: all
+    mtp_layers: int = 0
+
+    @property
+    def attentions(self) -> int:
+        """Layers with attention."""
+        return self.layers if self.attention_layers < 0 else self.attention_layers
+
+    @property
+    def dense_layers(self) -> int:
+        """Layers with a dense feed-forward part."""
+        return (self.layers if self.ffn_layers < 0 else self.ffn_layers) - self.moe_layers
+
+    @property
+    def mtp_layer(self) -> float:
+        """One multi-token-prediction layer: an attention and a feed-forward part like the last layer's."""
+        own = self.expert * self.experts + self.shared + self.router if self.moe_layers else self.dense_ffn
+        return self.attention + self.down + self.norms + own
 
     @property
     def total(self) -> float:
         """All of them."""
-        dense = self.layers - self.moe_layers
-        moe = self.expert * self.experts + self.shared + self.router
-        body = self.layers * (self.attention + self.norms) + dense * self.dense_ffn + self.moe_layers * moe
-        return body + self.embedding + self.head
+        return self._body(self.experts) + self._ends
+
+    @property
+    def active(self) -> float:
+        """Those that one token passes through: of the experts only its own; MTP layers left out."""
+        return self._body(self.experts_per_token) - self.mtp_layers * self.mtp_layer - self.mtp + self._ends
+
+    @property
+    def _ends(self) -> float:
+        return self.embedding + self.head + self.final_norm
+
+    def _body(self, experts: int) -> float:
+        moe = self.expert * experts + self.shared + self.router
+        mixers = self.attentions * (self.attention + self.down) + self.mamba_layers * self.mamba
+        ffn = self.dense_layers * self.dense_ffn + self.moe_layers * moe
+        return mixers + ffn + self.layers * self.norms + self.mtp + self.mtp_layers * self.mtp_layer
 
 
 def count(model: Architecture) -> Parameters:
     """Parameters from the shape; checked against models' own published totals in the tests."""
-    heads = model.heads * model.head_dim
-    attention = model.hidden * (2 * heads + 2 * model.kv_heads * model.head_dim)
     matrices = 3 if model.gated else 2
-    moe = model.layers - model.dense_layers if model.experts else 0
+    bias = 1 if model.biases else 0
+    attention, down = _mla(model) if model.attention == "mla" else (_gqa(model), 0.0)
+    ffn_layers, pure = _ffn_layers(model)
+    moe = ffn_layers - model.dense_layers if model.experts else 0
     return Parameters(
         attention=attention,
-        dense_ffn=matrices * model.hidden * model.ffn,
-        expert=matrices * model.hidden * model.expert_ffn,
-        shared=matrices * model.hidden * model.shared_ffn,
-        router=model.hidden * model.experts,
-        norms=2 * model.hidden,
+        dense_ffn=_ffn(model, model.ffn, matrices),
+        expert=_ffn(model, model.expert_ffn, matrices) + bias * model.hidden,
+        shared=_ffn(model, model.shared_ffn, matrices),
+        router=(model.hidden + bias) * model.experts,
+        norms=(1 if pure else 2) * model.hidden * (1 + 2 * bias),
         embedding=(model.vocab + model.learned_positions) * model.hidden,
         head=0 if model.tied else model.vocab * model.hidden,
         experts=model.experts,
         layers=model.layers,
         moe_layers=moe,
+        down=down,
+        mamba=_mamba(model) if model.mamba_layers else 0.0,
+        positions=model.learned_positions * model.hidden,
+        final_norm=model.hidden * (1 + bias),
+        mtp=model.mtp_layers * (2 * model.hidden * model.hidden + 3 * model.hidden),
+        experts_per_token=model.experts_per_token,
+        attention_layers=model.attention_layers,
+        mamba_layers=model.mamba_layers,
+        ffn_layers=ffn_layers,
+        mtp_layers=model.mtp_layers,
     )
+
+
+def padded_vocab(vocab: float, tp: float = 1, multiple: int = 128) -> float:
+    """Rows of the embedding after padding: Megatron rounds up to `multiple` x tp."""
+    whole = multiple * tp
+    return -(-vocab // whole) * whole
+
+
+def _gqa(model: Architecture) -> float:
+    queries, shared = model.heads * model.head_dim, 2 * model.kv_heads * model.head_dim
+    return model.hidden * (2 * queries + shared) + (queries + shared if model.biases else 0)
+
+
+def _mla(model: Architecture) -> tuple[float, float]:
+    """(cut by tp, replicated) of one latent attention (DeepSeek-V2, 2405.04434)."""
+    value = model.v_head_dim or model.head_dim
+    query = model.heads * (model.head_dim + model.rope_head_dim)
+    up = (model.q_lora_rank or model.hidden) * query
+    up += model.kv_lora_rank * model.heads * (model.head_dim + value) + model.heads * value * model.hidden
+    low = model.q_lora_rank + model.kv_lora_rank
+    return up, model.hidden * (low + model.rope_head_dim) + low
+
+
+def _ffn(model: Architecture, width: int, matrices: int) -> float:
+    inner = (matrices - 1) * width if model.biases else 0
+    return matrices * model.hidden * width + inner
+
+
+def _mamba(model: Architecture) -> float:
+    inner = MAMBA_EXPAND * model.hidden
+    heads, mixed = inner / MAMBA_HEAD, inner + 2 * MAMBA_GROUPS * MAMBA_STATE
+    project = model.hidden * (inner + mixed + heads) + inner * model.hidden
+    return project + mixed * (MAMBA_KERNEL + 1) + 3 * heads + inner
+
+
+def _ffn_layers(model: Architecture) -> tuple[int, bool]:
+    """(Layers with a feed-forward part, True where each layer is one thing alone).
+
+    In NVIDIA's hybrids a layer is a mixer or a feed-forward part; elsewhere it is both.
+    """
+    if not model.mamba_layers or model.attention_layers < 0:
+        return model.layers, False
+    left = model.layers - model.mamba_layers - model.attention_layers
+    return (left, True) if left > 0 else (model.layers, False)
