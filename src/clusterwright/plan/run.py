@@ -52,6 +52,8 @@ class Training:
     gradient_bytes: int = 4  # of one element of the accumulated gradient: 4 or 2
     flash_attention: bool = True
     dropout: bool = False
+    fused_loss: bool = False  # the loss in chunks, the logits never held whole (Liger, cut cross-entropy)
+    fp8_parameters: bool = False  # weights held in fp8 alone, without their copy in bf16
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,9 @@ class Layout:
     sequence_parallel: Real = 1  # 0 or 1; of no effect at tp 1
     offload: Real = Offload.NONE
     schedule: Schedule = Schedule.ONE_F_ONE_B
+    recompute_modules: tuple[str, ...] = (
+        "core_attn",
+    )  # what selective recomputation covers, Megatron-Core's names
 
     @property
     def gpus(self) -> Real:
