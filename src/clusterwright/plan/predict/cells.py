@@ -1,0 +1,68 @@
+"""The cells of one row of a run table: read by name, with what was inferred and what is wrong kept beside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from clusterwright.errors import Finding
+
+# What a prediction may look at. Measured columns are not among them: a row with its measurements
+# deleted, or replaced by nonsense, gives the same prediction.
+SHAPE = ("model", "params_b", "layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq_len")
+MACHINE = ("gpu_type", "num_gpus", "gpus_per_node", "interconnect")
+BATCH = ("global_batch", "micro_batch")
+CUT = ("tp", "pp", "interleave", "dp_or_fsdp", "cp", "zero_stage", "recompute", "ep")
+WORDS = ("source", "precision", "task", "notes_url")
+COLUMNS = (*SHAPE, *MACHINE, *BATCH, *CUT, *WORDS)
+
+
+@dataclass(slots=True)
+class Cells:
+    """One row; `notes` gathers what was inferred, `problems` what makes it unusable."""
+
+    row: dict[str, str]
+    notes: list[str] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, row: dict[str, str]) -> Cells:
+        """Only the columns a prediction may look at; a missing one is blank."""
+        return cls({name: (row.get(name) or "").strip() for name in COLUMNS})
+
+    def text(self, column: str) -> str:
+        """The words of a cell; "" where blank."""
+        return self.row[column]
+
+    def whole(self, column: str) -> int | None:
+        """A whole number above zero; None where blank, and where it is none (which is a problem)."""
+        value = self.number(column)
+        if value is None:
+            return None
+        if value < 1 or value != int(value):
+            self.wrong(
+                "predict-not-a-size", f"{column} is {self.row[column]}, which is not a whole number above 0"
+            )
+            return None
+        return int(value)
+
+    def number(self, column: str) -> float | None:
+        """A finite number; None where blank, and where it is none (which is a problem)."""
+        text = self.row[column].replace(",", "").replace("_", "")
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if value - value != 0:
+            self.wrong("predict-not-a-number", f"{column} is `{self.row[column]}`, which is not a number")
+            return None
+        return value
+
+    def note(self, text: str) -> None:
+        """Say what was inferred, and how."""
+        self.notes.append(text)
+
+    def wrong(self, code: str, message: str, mend: str = "correct the row") -> None:
+        """Keep a problem; the row is refused when all of them are known."""
+        self.problems.append(Finding(code, message, mend))

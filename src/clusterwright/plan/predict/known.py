@@ -1,0 +1,60 @@
+"""What the catalogue knows of the names in a table; each name is looked up once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from clusterwright.catalog.gpu import Gpu
+from clusterwright.catalog.gpus import gpu
+from clusterwright.errors import WrightError
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.own import Own
+    from clusterwright.plan.predict.cells import Cells
+
+NO_GPU = Gpu("unknown", {"bf16": 1.0}, 1.0, 1.0)  # stands in while the row's other problems are looked for
+
+
+@dataclass(slots=True)
+class Known:
+    """The catalogue, with the user's own rows, and what was asked of it so far."""
+
+    own: Own | None = None
+    _gpus: dict[str, Gpu | WrightError] = field(default_factory=dict)
+    _models: dict[str, Architecture | None] = field(default_factory=dict)
+
+    def gpu(self, cells: Cells) -> Gpu:
+        """The GPU of a row; where there is none of that name, a problem of the row."""
+        name = cells.text("gpu_type")
+        if not name:
+            cells.wrong("predict-no-gpu", "the row names no GPU", "fill gpu_type")
+            return NO_GPU
+        if name not in self._gpus:
+            self._gpus[name] = self._find_gpu(name)
+        found = self._gpus[name]
+        if isinstance(found, WrightError):
+            cells.problems.extend(found.findings)
+            return NO_GPU
+        return found
+
+    def architecture(self, name: str) -> Architecture | None:
+        """The model of that name; None where the catalogue has none."""
+        if name not in self._models:
+            self._models[name] = self._find_model(name)
+        return self._models[name]
+
+    def _find_gpu(self, name: str) -> Gpu | WrightError:
+        try:
+            return gpu(name, self.own)
+        except WrightError as error:
+            return error
+
+    def _find_model(self, name: str) -> Architecture | None:
+        try:
+            from clusterwright.catalog import models  # noqa: PLC0415 (stopgap: it is on its way)
+
+            return models.architecture(name, self.own)
+        except (ImportError, WrightError):
+            return None

@@ -1,0 +1,260 @@
+"""How a row cuts its model: the degrees it gives, those that follow, and the usual choice of its software."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.predict.words import data_parallel_degree, says
+from clusterwright.plan.run import Layout, Offload, Recompute
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.model import Architecture
+    from clusterwright.plan.predict.cells import Cells
+    from clusterwright.plan.run import Stack
+
+_TOKENS = (
+    2**22
+)  # of a step where no batch is given: what LLaMA-2 (4M) and most models of 7B and more train with
+_SLOTS = {0, 2}  # of a pipeline beyond the layers: the embedding and the head may have a place of their own
+_MOE_SLOTS = {0, 1, 2, 3}  # and a multi-token-prediction layer
+_STATE_BYTES = (
+    16  # of a parameter in training with Adam: 2 weights, 2 or 4 gradient, 12 optimiser and fp32 copy
+)
+_ROOM = 0.75  # of a GPU's memory that states may take
+_MOST_TP = 8  # tensor parallelism stays in a node
+_NO_SEQUENCE_PARALLEL_BEFORE = 2022  # Korthikanti et al. 2205.05198
+_DISTRIBUTED_OPTIMIZER_SINCE = 2023
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the degrees follow from, beside the cells themselves."""
+
+    model: Architecture
+    parameters: float
+    gpu: Gpu
+    node: int
+    gpus: int
+    stack: Stack
+    settings: dict[str, str]
+
+
+def gpus_of(cells: Cells, node: int) -> int:
+    """How many GPUs; where not given, the product of the degrees, else a node."""
+    given = cells.whole("num_gpus")
+    if given:
+        return given
+    product = 1
+    for column in ("tp", "pp", "cp"):
+        product *= cells.whole(column) or 1
+    degree = data_parallel_degree(cells)
+    gpus = product * degree if degree else -(-node // product) * product
+    cells.note(f"number of GPUs not given: {gpus}")
+    return gpus
+
+
+def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
+    """The layout, and the global batch in sequences."""
+    zero = _zero(cells, setting)
+    tp, pp, cp = _model_parallel(cells, setting, zero)
+    dp = _replicas(cells, setting, tp * pp * cp)
+    if zero == 3 and pp > 1:
+        zero = 2
+        cells.note("FSDP under a pipeline keeps the gathered weights between microbatches: ZeRO stage 2")
+    batch, micro = _batch(cells, setting, dp, pp)
+    if not cells.problems:
+        _check(cells, setting, tp, pp)
+    return (
+        Layout(
+            dp=dp,
+            tp=tp,
+            pp=pp,
+            cp=cp,
+            ep=_experts(cells, setting, dp * cp * tp),
+            etp=int(setting.settings.get("expert-tensor-parallel-size", "1")),
+            interleave=_interleave(cells, setting, pp),
+            micro_batch=micro,
+            zero=zero,
+            shard=_shard(cells, setting, dp * cp),
+            recompute=_recompute(cells, setting, zero),
+            sequence_parallel=_sequence_parallel(cells, setting, tp),
+            offload=_offload(cells),
+        ),
+        batch,
+    )
+
+
+def _zero(cells: Cells, setting: Setting) -> int:
+    given = cells.number("zero_stage")
+    if given is not None:
+        if given not in (0, 1, 2, 3):
+            cells.wrong("predict-not-a-size", f"zero_stage is {cells.text('zero_stage')}; it is 0, 1, 2 or 3")
+        return 3 if "use-megatron-fsdp" in setting.settings else int(given)
+    if says(cells, r"\bFSDP|\bHSDP") or setting.stack.family == "fsdp":
+        return 3
+    if says(cells, r"dist-opt|distributed optimi[sz]er"):
+        return 1
+    stage = 1 if setting.stack.year >= _DISTRIBUTED_OPTIMIZER_SINCE else 0
+    stage = 3 if setting.stack.family in {"maxtext", "deepspeed", "nemo-automodel"} else stage
+    cells.note(f"ZeRO stage not given: {stage}, as usual in {setting.stack.family} of {setting.stack.year}")
+    return stage
+
+
+def _shard(cells: Cells, setting: Setting, replicas: int) -> int:
+    """GPUs that share one copy: of `FSDP:n` n, of hybrid sharding a node's; 0: all."""
+    said = data_parallel_degree(cells) or 0
+    if says(cells, r"\bFSDP:") and said < replicas:
+        return said
+    return min(setting.node, replicas) if says(cells, r"\bHSDP\b") else 0
+
+
+def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int, int]:
+    tp, pp, cp = (cells.whole(column) for column in ("tp", "pp", "cp"))
+    said = setting.settings
+    cp = cp or int(said.get("CP", "1"))
+    if tp and pp:
+        return tp, pp, cp
+    if zero == 3:
+        cells.note("tp and pp not given: 1, as the weights are sharded")
+        return tp or 1, pp or 1, cp
+    need = setting.parameters * _STATE_BYTES / (setting.gpu.memory_bytes * _ROOM)
+    tp = tp or _power_of_two(min(need, _MOST_TP, setting.node), setting.model.heads)
+    pp = pp or next(
+        (p for p in _divisors(setting.model.layers) if p >= need / tp and setting.gpus % (p * tp) == 0), 1
+    )
+    cells.note(f"tp and pp not given: {tp} and {pp}, the least whose weights and states fit")
+    return tp, pp, cp
+
+
+def _power_of_two(least: float, heads: int) -> int:
+    degree = 1
+    while degree < least and heads % (degree * 2) == 0:
+        degree *= 2
+    return degree
+
+
+def _divisors(number: int) -> list[int]:
+    return [divisor for divisor in range(1, number + 1) if number % divisor == 0]
+
+
+def _replicas(cells: Cells, setting: Setting, cut: int) -> int:
+    if setting.gpus % cut:
+        cells.wrong(
+            "predict-gpus-differ",
+            f"tp x pp x cp is {cut}, which does not divide the {setting.gpus} GPUs",
+            "make dp x tp x pp x cp equal to num_gpus",
+        )
+        return 1
+    dp, said = setting.gpus // cut, data_parallel_degree(cells)
+    if said and said * cut != setting.gpus and not (says(cells, r"\bFSDP:") and dp % said == 0):
+        cells.wrong(
+            "predict-gpus-differ",
+            f"dp x tp x pp x cp is {said} x {cut} = {said * cut}, but num_gpus is {setting.gpus}",
+            "make dp x tp x pp x cp equal to num_gpus",
+        )
+    return dp
+
+
+def _batch(cells: Cells, setting: Setting, dp: int, pp: int) -> tuple[int, int]:
+    """Global batch and microbatch, in sequences."""
+    batch, micro = cells.whole("global_batch"), cells.whole("micro_batch")
+    steps = setting.settings.get("GA") or setting.settings.get("GAS") or setting.settings.get("grad_accum")
+    if micro is None and batch and steps and steps.isdigit() and batch % (dp * int(steps)) == 0:
+        micro = batch // (dp * int(steps))
+        cells.note(f"microbatch not given: {micro}, from the gradient accumulation in the notes")
+    if batch is None:
+        unit = dp * (micro or 1)
+        batch = max(1, _TOKENS // (cells.whole("seq_len") or 2048) // unit) * unit
+        cells.note(f"global batch not given: {batch} sequences, of about 4 million tokens")
+    if micro is None:
+        micro = _microbatch(batch // dp if batch % dp == 0 else 1, pp)
+        cells.note(f"microbatch not given: {micro}")
+    if batch % (dp * micro):
+        cells.wrong(
+            "predict-batch-indivisible",
+            f"global_batch {batch} is not divisible by dp x micro_batch = {dp} x {micro}",
+            "give a global_batch that is a multiple of it",
+        )
+    return batch, micro
+
+
+def _microbatch(share: int, pp: int) -> int:
+    """Under a pipeline 1, against the bubble; else the largest up to 4 that divides a replica's share."""
+    return 1 if pp > 1 else gcd(share, 4)
+
+
+def _experts(cells: Cells, setting: Setting, group: int) -> int:
+    given = cells.whole("ep") or int(setting.settings.get("expert-model-parallel-size", "0"))
+    experts = setting.model.experts
+    if not experts:
+        return 1
+    if given:
+        return given
+    ep = gcd(gcd(experts, group), setting.node)
+    cells.note(f"expert parallelism not given: {ep}")
+    return ep
+
+
+def _interleave(cells: Cells, setting: Setting, pp: int) -> int:
+    said = setting.settings.get("VP", "1")
+    chunks = cells.whole("interleave") or (int(said) if said.isdigit() else 1)
+    return chunks if pp > 1 else 1
+
+
+def _recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
+    text = cells.text("recompute").lower()
+    for word, kind in (("none", Recompute.NONE), ("sel", Recompute.SELECTIVE), ("full", Recompute.FULL)):
+        if text.startswith(word):
+            return kind
+    old = setting.stack.family == "megatron" and setting.stack.year < _NO_SEQUENCE_PARALLEL_BEFORE
+    kind = Recompute.FULL if old else Recompute.NONE if zero == 3 else Recompute.SELECTIVE
+    cells.note(
+        f"recomputation not given: {kind.name.lower()}, as usual in {setting.stack.family} of {setting.stack.year}"
+    )
+    return kind
+
+
+def _sequence_parallel(cells: Cells, setting: Setting, tp: int) -> int:
+    if tp == 1 or says(cells, r"no sequence[- ]parallel"):
+        return 0
+    if says(cells, r"sequence[- ]parallel|seq-parallel"):
+        return 1
+    flags = "transformer-impl" in setting.settings or "attention-backend" in setting.settings
+    before = setting.stack.year < _DISTRIBUTED_OPTIMIZER_SINCE
+    return 0 if flags or (before and not cells.text("recompute").startswith("sel")) else 1
+
+
+def _offload(cells: Cells) -> Offload:
+    if says(cells, r"full cpu offload"):
+        return Offload.ALL
+    return (
+        Offload.OPTIMIZER
+        if says(cells, r"(?<!no )(?:cpu adam|optimi[sz]er offload|cpu offload)(?!=False)")
+        else Offload.NONE
+    )
+
+
+def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:
+    """What the degrees must divide."""
+    model = setting.model
+    if model.heads % tp:
+        cells.wrong(
+            "predict-heads-indivisible",
+            f"{model.heads} heads are not divisible by tp {tp}",
+            "give a tp that divides them",
+        )
+    spare = -model.layers % pp
+    uneven = setting.stack.family == "deepspeed" or says(cells, "bigscience|deepspeed")
+    if spare not in (_MOE_SLOTS if model.experts else _SLOTS) and not (uneven and model.layers >= pp):
+        cells.wrong(
+            "predict-layers-indivisible",
+            f"{model.layers} layers are not divisible by pp {pp}",
+            "give a pp that divides them",
+        )
+    elif spare:
+        cells.note(
+            f"{model.layers} layers in {pp} stages: the embedding and the head take slots of their own"
+        )

@@ -1,0 +1,92 @@
+"""One row of a run table as a `Run`, with a note for everything that was not in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.plan.parameters import count
+from clusterwright.plan.predict import layouts, networks, shapes, stacks, words
+from clusterwright.plan.predict.cells import Cells
+from clusterwright.plan.predict.known import Known
+from clusterwright.plan.run import Run, Training
+
+if TYPE_CHECKING:
+    from clusterwright.plan.run import Stack
+
+_COMPLETE = ("layers", "hidden", "heads", "seq_len", "num_gpus", "global_batch", "micro_batch", "tp", "pp")
+_FLASH_SINCE = 2023  # in Megatron-LM and most others; Dao et al. 2205.14135
+_USUAL_SEQ_LEN = 4096
+
+
+def complete(row: dict[str, str]) -> bool:
+    """True where the row itself gives shape, sequence, GPUs, batch and cut, so that little is inferred."""
+    return all((row.get(column) or "").strip() for column in _COMPLETE)
+
+
+def run_of(row: dict[str, str], known: Known | None = None) -> tuple[Run, tuple[str, ...]]:
+    """The run that a row describes, and what was inferred.
+
+    Columns: those of the published run tables; measured ones are not looked at. Raises `WrightError`
+    with all that is wrong in the row.
+    """
+    facts = known or Known()
+    cells = Cells.of(row)
+    settings = words.settings(cells)
+    gpu = facts.gpu(cells)
+    stack = stacks.stack(cells, gpu.arch)
+    model = shapes.architecture(cells, facts.architecture, settings)
+    gpus = layouts.gpus_of(cells, networks.node_of(cells, gpu))
+    machine = networks.of_row(cells, gpu, gpus)
+    node = machine.gpus_per_node
+    setting = layouts.Setting(model, count(model).total, gpu, node, gpus, stack, settings)
+    cut, batch = layouts.layout(cells, setting)
+    training = _training(cells, setting, batch)
+    if cells.problems:
+        raise WrightError(*cells.problems, exit_code=EXIT_USAGE)
+    return Run(training, cut, machine, stack), tuple(cells.notes)
+
+
+def _training(cells: Cells, setting: layouts.Setting, batch: int) -> Training:
+    seq_len = cells.whole("seq_len")
+    if seq_len is None:
+        seq_len = _USUAL_SEQ_LEN
+        cells.note(f"sequence length not given: {seq_len}")
+    precision = words.precision(cells, setting.gpu.name)
+    return Training(
+        architecture=setting.model,
+        seq_len=seq_len,
+        global_batch=batch,
+        precision=precision,
+        task=_task(cells),
+        optimizer="adam8bit" if words.says(cells, r"bnb-optimi[sz]er|8-bit adam|adam8bit") else "adam",
+        gradient_bytes=_gradient_bytes(cells, setting.stack, precision),
+        flash_attention=_flash(setting),
+        dropout=setting.stack.family == "megatron" and setting.stack.year < _FLASH_SINCE,
+    )
+
+
+def _task(cells: Cells) -> str:
+    text = cells.text("task").lower()
+    task = next((name for name in ("lora", "sft", "pretrain") if text.startswith(name)), "")
+    if task or not text:
+        return task or "pretrain"
+    cells.wrong("predict-unknown-task", f"task `{text}` is not known", "use pretrain, sft or lora")
+    return "pretrain"
+
+
+def _flash(setting: layouts.Setting) -> bool:
+    backend = setting.settings.get("attention-backend")
+    if backend:
+        return backend not in {"unfused", "local"}
+    if setting.settings.get("transformer-impl") == "local":
+        return setting.settings.get("use-flash-attn") == "True"
+    return setting.stack.year >= _FLASH_SINCE
+
+
+def _gradient_bytes(cells: Cells, stack: Stack, precision: str) -> int:
+    """fp16 in Megatron keeps gradients in fp16, bf16 in fp32; NeMo's and Bridge's recipes reduce in bf16."""
+    if words.says(cells, r"fp32 grad"):
+        return 4
+    recipes = words.says(cells, r"\bnemo\b|megatron-bridge|dgxc")
+    return 2 if precision == "fp16" or recipes or stack.family == "deepspeed" else 4

@@ -1,0 +1,206 @@
+"""The model of a row: what the row says, then what the catalogue says of its name, then the usual shape of its size."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterwright.catalog.model import Architecture
+from clusterwright.plan.parameters import count
+from clusterwright.plan.predict.words import says
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clusterwright.plan.predict.cells import Cells
+
+_GATED = (
+    r"llama|mistral|mixtral|qwen|deepseek|gemma|kimi|ling|internlm|baichuan|yi-|aquila|grok"
+    r"|gpt[- ]?oss|palm|phi-?[34]|olmo"
+)
+_BIASED = r"gpt|bert|bloom|opt|megatron|t5|turing|mt-nlg"
+_TIED = r"gpt|bert|bloom|opt|mpt|t5|turing|mt-nlg|megatron|gemma"
+_VOCABULARIES = (
+    (r"bert", 30522),
+    (r"t5", 32128),
+    (r"llama-?[_ ]?[34]|llama3", 128256),
+    (r"llama|mistral|mixtral", 32000),
+    (r"qwen", 151936),
+    (r"deepseek-?v?3", 129280),
+    (r"deepseek", 102400),
+    (r"mpt", 50368),
+    (r"bloom", 250880),
+    (r"nemotron|gemma", 256000),
+)
+_GPT_VOCABULARY = 50257  # the byte-pair encoding of GPT-2 (Radford et al. 2019)
+_PAD = 128  # Megatron-LM pads the vocabulary to a multiple of this times tp (make-vocab-size-divisible-by)
+_WIDE = (
+    128  # hidden / layers of GPT-3 175B (12288 / 96): the aspect of a model of which only the size is known
+)
+_HEAD = 128  # width of a head of GPT-3 175B and LLaMA
+_ROUND = 256  # the inner width of gated layers is rounded up to this (LLaMA)
+# Widths of latent attention in DeepSeek-V2 and V3 (2405.04434), which others copied.
+_KV_RANK, _Q_RANK, _ROPE, _V = 512, 1536, 64, 128
+_COLUMNS = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
+_APART = 0.15  # sizes further apart than this are worth a note
+
+
+def architecture(
+    cells: Cells, named: Callable[[str], Architecture | None], settings: dict[str, str]
+) -> Architecture:
+    """The architecture; notes say what was not in the row. `named` finds a name in the catalogue."""
+    name = _name(cells.text("model"))
+    known = named(name) if name else None
+    if known:
+        model = _of_catalogue(cells, known)
+    elif cells.number("params_b") or cells.whole("hidden"):
+        model = _of_size(cells, name)
+    else:
+        cells.wrong(
+            "predict-unknown-model",
+            f"model `{cells.text('model')}` is not in the catalogue, and the row has no shape or size",
+            "give layers, hidden and heads, or params_b, or add the model to your catalogue",
+        )
+        model = Architecture(name or "unknown", 1, 1, 1, 1, 1, 4, 1)
+    model = _with_flags(model, settings)
+    _compare(cells, model)
+    return model
+
+
+def _name(text: str) -> str:
+    """The name without what is said in brackets, of cuts, and of a folder."""
+    bare = re.sub(r"\(.*?\)|\[.*?\]", " ", text)
+    bare = re.sub(r"\bcut to .*| \d+ layers.*", " ", bare)
+    return bare.rsplit("/", 1)[-1].strip()
+
+
+def _of_catalogue(cells: Cells, known: Architecture) -> Architecture:
+    """The catalogue's shape, with the row's own columns put over it."""
+    given = {name: cells.whole(name) for name in _COLUMNS}
+    blank = [name for name in _COLUMNS if given[name] is None]
+    if blank:
+        cells.note(f"{', '.join(blank)} of {known.name} from the catalogue")
+    model = replace(
+        known,
+        layers=given["layers"] or known.layers,
+        hidden=given["hidden"] or known.hidden,
+        heads=given["heads"] or known.heads,
+        kv_heads=given["kv_heads"] or known.kv_heads,
+        ffn=given["ffn"] or known.ffn,
+        vocab=given["vocab"] or known.vocab,
+    )
+    if (model.hidden, model.heads) != (known.hidden, known.heads):
+        model = replace(model, head_dim=max(1, model.hidden // model.heads))
+    return replace(model, dense_layers=min(model.dense_layers, model.layers))
+
+
+def _of_size(cells: Cells, name: str) -> Architecture:
+    """A dense model of the given columns; the blank ones by the rules of its family."""
+    gated = re.search(_GATED, name, re.IGNORECASE) is not None
+    hidden = cells.whole("hidden") or _usual_hidden(cells)
+    heads = cells.whole("heads") or _usual_heads(cells, hidden)
+    ffn = cells.whole("ffn")
+    if ffn is None:
+        ffn = -(-(hidden * 8 // 3) // _ROUND) * _ROUND if gated else 4 * hidden
+        cells.note(f"ffn not given: {ffn}")
+    elif not gated and not re.search(_BIASED + "|mpt|nemotron", name, re.IGNORECASE):
+        gated = ffn != 4 * hidden
+    learned = re.search(r"gpt|bert|opt|megatron", name, re.IGNORECASE) is not None
+    return Architecture(
+        name=name or "unnamed",
+        layers=cells.whole("layers") or _usual_layers(cells, hidden),
+        hidden=hidden,
+        heads=heads,
+        kv_heads=cells.whole("kv_heads") or heads,
+        head_dim=max(1, hidden // heads),
+        ffn=ffn,
+        vocab=cells.whole("vocab") or _usual_vocab(cells, name),
+        gated=gated,
+        tied=re.search(_TIED, name, re.IGNORECASE) is not None,
+        learned_positions=(cells.whole("seq_len") or 0) if learned else 0,
+        causal="bert" not in name.lower(),
+        biases=re.search(_BIASED, name, re.IGNORECASE) is not None,
+    )
+
+
+def _usual_hidden(cells: Cells) -> int:
+    parameters = (cells.number("params_b") or 1.0) * 1e9
+    step = 1024 if parameters > 3e9 else 128
+    width: float = (parameters / 12 * _WIDE) ** (1 / 3)
+    hidden = max(step, round(width / step) * step)
+    cells.note(f"shape not given: hidden {hidden}, the usual one of {parameters / 1e9:g} billion parameters")
+    return hidden
+
+
+def _usual_layers(cells: Cells, hidden: int) -> int:
+    stages = cells.whole("pp") or 1
+    parameters = (cells.number("params_b") or 1.0) * 1e9
+    layers = max(1, round(parameters / (12 * hidden**2) / stages)) * stages
+    cells.note(f"layers not given: {layers}, from the number of parameters")
+    return layers
+
+
+def _usual_heads(cells: Cells, hidden: int) -> int:
+    tp = cells.whole("tp") or 1
+    fitting = [heads for heads in range(tp, hidden // 32 + 1, tp) if hidden % heads == 0]
+    heads = min(fitting or [tp], key=lambda heads: abs(hidden / heads - _HEAD))
+    cells.note(f"heads not given: {heads}, of about {_HEAD}")
+    return heads
+
+
+def _usual_vocab(cells: Cells, name: str) -> int:
+    tp = cells.whole("tp") or 1
+    size = next(
+        (size for word, size in _VOCABULARIES if re.search(word, name, re.IGNORECASE)), _GPT_VOCABULARY
+    )
+    padded = -(-size // (_PAD * tp)) * _PAD * tp
+    cells.note(f"vocabulary not given: {padded}")
+    return padded
+
+
+def _with_flags(model: Architecture, settings: dict[str, str]) -> Architecture:
+    """What Megatron's own flags in the notes say of the model."""
+    if "num-experts" in settings:
+        model = _with_experts(model, settings)
+    if settings.get("multi-latent-attention") == "True" and model.attention != "mla":
+        model = replace(
+            model,
+            attention="mla",
+            kv_lora_rank=_KV_RANK,
+            q_lora_rank=_Q_RANK,
+            rope_head_dim=_ROPE,
+            v_head_dim=_V,
+        )
+    return replace(
+        model,
+        gated=model.gated or settings.get("swiglu") == "True",
+        biases=model.biases and settings.get("disable-bias-linear") != "True",
+        tied=model.tied and settings.get("untie-embeddings-and-output-weights") != "True",
+        mtp_layers=int(settings.get("mtp-num-layers", model.mtp_layers)),
+    )
+
+
+def _with_experts(model: Architecture, settings: dict[str, str]) -> Architecture:
+    shared = settings.get("moe-shared-expert-intermediate-size", "")
+    return replace(
+        model,
+        experts=int(settings["num-experts"]),
+        experts_per_token=int(settings.get("moe-router-topk", "2")),
+        expert_ffn=int(settings.get("moe-ffn-hidden-size", model.ffn)),
+        shared_ffn=int(shared) if shared.isdigit() else 0,
+        dense_layers=_dense_layers(settings.get("moe-layer-freq", "")),
+    )
+
+
+def _dense_layers(frequency: str) -> int:
+    """Leading dense layers of `([0]*3+[1]*11)`."""
+    found = re.match(r"\(\[0\]\*(\d+)", frequency)
+    return int(found[1]) if found else 0
+
+
+def _compare(cells: Cells, model: Architecture) -> None:
+    """A note where the shape has another number of parameters than the row says."""
+    said, counted = cells.number("params_b"), count(model).total / 1e9
+    if said and abs(counted / said - 1) > _APART and not says(cells, "cut to|reduced|proxy"):
+        cells.note(f"the shape has {counted:.3g} billion parameters, the row says {said:g}")

@@ -1,0 +1,81 @@
+"""The software a row was run with, from the words in it; where there are none, from the GPU's generation."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.predict.words import says
+from clusterwright.plan.run import Stack
+
+if TYPE_CHECKING:
+    from clusterwright.plan.predict.cells import Cells
+
+# Words of a source, model or note -> family; the first that is found.
+_FAMILIES = (
+    (r"maxtext|paxml|\bpalm\b|gopher|\bjax\b|\btpu", "maxtext"),
+    (r"automodel", "nemo-automodel"),
+    (r"megatron-fsdp", "megatron"),
+    (r"dgxc|\bnemo\b|megatron|bigscience|chronicles|simumax|korthikanti|zero bubble|sc21|mt-nlg", "megatron"),
+    (r"deepspeed|\bzero[-_ ]?[123]|internevo|internlm|when-to-upgrade", "deepspeed"),
+    (
+        r"llm-foundry|\bmpt\b|mosaic|composer|fms-fsdp|torchtitan|torchtune|tinyllama|lit-?gpt|fsdp|picotron",
+        "fsdp",
+    ),
+)
+# Years of projects whose words carry none: of the release or paper that the figures come with.
+_YEARS = (
+    (r"mcore r0\.[89]|llama 3 paper|deepseek-v3|megascale|internevo|fms-fsdp", 2024),
+    (r"zero bubble|llm-foundry|\bmpt\b|tinyllama", 2023),
+    (r"bloom|palm|korthikanti|opt paper|metaseq", 2022),
+    (r"sc21|mt-nlg|bigscience|gopher", 2021),
+    (r"torchtitan|simumax|picotron|when-to-upgrade|functional-test golden", 2025),
+)
+# The year in which most of what is published of a GPU generation was run: one after it came out.
+_GENERATION_YEARS = {
+    "Pascal": 2018,
+    "Volta": 2020,
+    "Turing": 2020,
+    "Ampere": 2022,
+    "Ada": 2023,
+    "Hopper": 2024,
+    "Blackwell": 2025,
+    "Blackwell Ultra": 2026,
+}
+_NEWEST = 2025
+_DATES = (
+    r"\b(20[12]\d)(?:\b|-)",  # 2021, 2025-10
+    r"(?<![\d.])v?(2[0-9])\.(?:0[1-9]|1[0-2])(?![\d])(?!\d*\.\d{3})",  # releases by month: 24.07, v25.04
+    r"\b(1[7-9]|2[0-9])(?:0[1-9]|1[0-2])\.\d{5}",  # arXiv numbers
+)
+
+
+def stack(cells: Cells, gpu_arch: str) -> Stack:
+    """Family and year, with a note on what they were taken from."""
+    return Stack(_family(cells), _year(cells, gpu_arch))
+
+
+def _family(cells: Cells) -> str:
+    if cells.text("zero_stage") == "3" and says(cells, r"bigscience|deepspeed"):
+        return "deepspeed"  # Megatron-DeepSpeed without a pipeline: ZeRO-3 is DeepSpeed's
+    for pattern, name in _FAMILIES:
+        if says(cells, pattern):
+            return name
+    whole = all((cells.text(column) or "1") == "1" for column in ("tp", "pp"))
+    name = "fsdp" if whole and cells.text("zero_stage") in {"2", "3"} else "megatron"
+    cells.note(f"software not named: taken as {name}, from how the model is cut")
+    return name
+
+
+def _year(cells: Cells, gpu_arch: str) -> int:
+    source = cells.text("source")
+    for pattern in _DATES:
+        found = re.search(pattern, source)
+        if found:
+            return int(found[1]) if len(found[1]) == 4 else 2000 + int(found[1])
+    for pattern, year in _YEARS:
+        if re.search(pattern, f"{source} ; {cells.text('model')}", re.IGNORECASE):
+            return year
+    year = _GENERATION_YEARS.get(gpu_arch, _NEWEST)
+    cells.note(f"year of the software not given: {year}, from the GPU's generation")
+    return year
