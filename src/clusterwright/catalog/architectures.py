@@ -1,0 +1,89 @@
+"""The architectures of data/models.csv, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from clusterwright.catalog.model import Architecture
+from clusterwright.catalog.model_names import choose, tokens
+from clusterwright.catalog.own import Own
+from clusterwright.catalog.rows import rows
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+_TEXTS = ("name", "attention", "source")
+_FLAGS = ("gated", "tied", "biases", "causal")
+_NOT_OURS = ("also", "published_params_b")
+
+
+def architecture(name: str, extra: Own | None = None) -> Architecture:
+    """The architecture that a text means: `llama3-70b`, `LLAMA3_70B [nemo]`; the user's own first.
+
+    Raises:
+        WrightError: `unknown-model`, also for a model that is known but was cut down (see `resembling`).
+    """
+    own = extra.models if extra else {}
+    found = own.get(name) or _found(name, changed=False)
+    if found is None:
+        raise _unknown(name, [*own, *architectures()])
+    return found
+
+
+def resembling(name: str) -> Architecture | None:
+    """The architecture that a cut-down or changed one was made from: `deepseekv2 cut to 4 layers` -> DeepSeek-V2."""
+    return _found(name, changed=True)
+
+
+@cache
+def architectures() -> Mapping[str, Architecture]:
+    """All of ours, by name."""
+    return {row["name"]: _read(row) for row in rows("models")}
+
+
+def published_params() -> Mapping[str, float]:
+    """Total parameters as their makers print them, by name, where they do."""
+    return {
+        row["name"]: float(row["published_params_b"]) * 1e9
+        for row in rows("models")
+        if row["published_params_b"]
+    }
+
+
+def _found(name: str, *, changed: bool) -> Architecture | None:
+    known = architectures()
+    slug = name.strip().lower()
+    if slug in known:
+        return known[slug]
+    found = choose(name, _spellings(), changed=changed)
+    return known[found] if found else None
+
+
+@cache
+def _spellings() -> Mapping[str, tuple[frozenset[str], ...]]:
+    return {
+        row["name"]: tuple(tokens(each) for each in (row["name"], *row["also"].split("|")) if each)
+        for row in rows("models")
+    }
+
+
+def _read(row: dict[str, str]) -> Architecture:
+    values: dict[str, Any] = {}
+    for column, cell in row.items():
+        if column in _NOT_OURS or not cell:
+            continue
+        if column in _TEXTS:
+            values[column] = cell
+        else:
+            values[column] = cell == "yes" if column in _FLAGS else int(cell)
+    return Architecture(**values)
+
+
+def _unknown(name: str, known: list[str]) -> WrightError:
+    from difflib import get_close_matches  # noqa: PLC0415 (only when it is wrong)
+
+    slug = "-".join(name.lower().replace("_", " ").split())
+    close = get_close_matches(slug, known, n=3, cutoff=0.5)
+    meant = f"did you mean {' or '.join(f'`{each}`' for each in close)}? " if close else ""
+    mend = f"{meant}All: wright plan catalog models; or give the path of its config.json"
+    return WrightError.of("unknown-model", f"no model is called `{name}`", mend, exit_code=EXIT_USAGE)

@@ -1,0 +1,71 @@
+"""Which architecture a text means, by rules on its tokens: family, version, size; never by a table of spellings.
+
+`LLAMA3_70B`, `meta-llama/Meta-Llama-3-70B-Instruct` and `llama3-70b [nemo]` are one. A token that could tell one
+model from another and belongs to none is a reason to say no: a wrong shape is worse than none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+_BRACKETS = re.compile(r"\([^)]*\)|\[[^\]]*\]")
+_LAYOUT = re.compile(r"\b(?:(?:tp|pp|dp|cp|ep|em?p|etp|vpp?|mbs|gbs|gpus?|nodes?)[\s-]?\d+)+\b")
+_TOKEN = re.compile(r"\d+x\d+b|\d+b\d(?!\d)|a?\d+(?:\.\d+)?[bmtk](?![a-z])|\d+(?:\.\d+)?|[a-z]+")
+# Words that say the model was changed, so that its catalog shape is not that of the run.
+_CHANGED = frozenset({"proxy", "cut", "reduced", "layer", "layers", "depth", "pruned", "draft", "toy"})
+# Words that name who published, how it was trained or stored, or a recipe: not the shape.
+_NEUTRAL = frozenset({
+    "meta", "facebook", "google", "openai", "nvidia", "mistralai", "ai", "org", "deepseek", "qwen", "moonshotai", "gpt",
+    "microsoft", "mosaicml", "bigscience", "tiiuae", "eleutherai", "community", "hf", "base", "instruct", "chat", "it",
+    "pt", "sft", "lora", "qlora", "peft", "pretrain", "pretraining", "training", "train", "release", "sm", "bf", "fp",
+    "mxfp", "nvfp", "nemo", "megatron", "maxtext", "paxml", "torchtitan", "fsdp", "ddp", "zero", "uncased", "cased",
+    "v", "dense", "moe", "model", "seq", "token", "tokens", "dropless", "tokendrop", "thinking", "only",
+})  # fmt: skip
+_NEUTRAL_NUMBER = re.compile(r"\d{4}|\d+k|8|16|0\.1")  # a date or a length; bf16, fp8; a first release
+
+
+def tokens(text: str) -> frozenset[str]:
+    """The parts of a name: letters, versions and sizes such as `70b`, `8x7b`, `a22b`."""
+    plain = _LAYOUT.sub(" ", text.lower().replace("_", "-"))
+    found: list[str] = []
+    for token in _TOKEN.findall(plain):
+        if found and token[0].isdigit() and found[-1].endswith("v") and found[-1].isalpha():
+            found[-1] = found[-1][:-1]
+        found.append(token)
+    return frozenset(token for token in found if token)
+
+
+def choose(text: str, known: Mapping[str, Iterable[frozenset[str]]], *, changed: bool = False) -> str | None:
+    """The name that is meant: most tokens matched, and nothing left that could name another model.
+
+    `changed` takes names of cut-down models too, and gives the one that was cut.
+    """
+    outside = tokens(_BRACKETS.sub(" ", text))
+    inside = tokens(" ".join(_BRACKETS.findall(text)))
+    if not changed and (outside | inside) & _CHANGED:
+        return None
+    best, size = None, 0
+    for name, alternatives in known.items():
+        for wanted in alternatives:
+            if (
+                size < len(wanted)
+                and wanted <= outside
+                and _is_all(outside - wanted, wanted, changed=changed)
+            ):
+                best, size = name, len(wanted)
+    return best
+
+
+def _is_all(rest: frozenset[str], wanted: frozenset[str], *, changed: bool) -> bool:
+    """Whether what is left over says nothing about the shape."""
+    if changed:
+        rest = frozenset(token for token in rest if not token.isalpha() or token not in _CHANGED)
+        rest = frozenset(token for token in rest if not token.isdigit() and token not in {"to", "of"})
+    if "moe" in rest and not any(token in wanted for token in ("moe",)) and not _is_moe_size(wanted):
+        return False
+    return all(token in _NEUTRAL or _NEUTRAL_NUMBER.fullmatch(token) for token in rest)
+
+
+def _is_moe_size(wanted: frozenset[str]) -> bool:
+    return any(re.fullmatch(r"a\d.*|\d+x\d+b|oss|kimi|deepseek|mixtral", token) for token in wanted)
