@@ -1,0 +1,63 @@
+"""The core of attention: fused (flash), or the batched products, mask, softmax and dropout of the years before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.plan import flops
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.model import Architecture
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.run import Training
+    from clusterwright.plan.speed.coefficients import Rates
+
+BACKWARD_FLOPS = 2.5  # of fused attention over its forward: five products for two (Dao 2307.08691)
+# A head of half the width takes 1.3 times as long per FLOP (the same).
+NARROW = 0.3
+FULL_WIDTH = 128  # head width at which the fused kernels are at their best (the same, figures 4 to 6)
+# Bytes per score that the unfused path moves: written by the product, read and written by scale, mask and
+# softmax, by dropout with its mask of a byte, read again by the product with the values; 16-bit elements.
+FORWARD_TRAFFIC, DROPOUT_TRAFFIC, BACKWARD_TRAFFIC, DROPOUT_BACKWARD = 8, 5, 12, 5
+
+
+def forward(training: Training, tokens: Real, heads: Real, *, rates: Rates) -> tuple[Real, Real]:
+    """Seconds of products, and of memory traffic, for `tokens` queries with that many heads on this GPU."""
+    model, seq_len = training.architecture, training.seq_len
+    if training.flash_attention:
+        return fused(model, tokens, heads, seq_len=seq_len, rate=rates.flash) + 3 * rates.launch, 0.0
+    scores = tokens * heads * seq_len
+    traffic = FORWARD_TRAFFIC + (DROPOUT_TRAFFIC if training.dropout else 0)
+    return batched(model, scores, rates=rates), scores * traffic / rates.bytes_per_s
+
+
+def backward(training: Training, tokens: Real, heads: Real, *, rates: Rates) -> tuple[Real, Real]:
+    """The same of the backward pass."""
+    model, seq_len = training.architecture, training.seq_len
+    if training.flash_attention:
+        one = fused(model, tokens, heads, seq_len=seq_len, rate=rates.flash_backward)
+        return BACKWARD_FLOPS * one + 3 * rates.launch, 0.0
+    scores = tokens * heads * seq_len
+    traffic = BACKWARD_TRAFFIC + (DROPOUT_BACKWARD if training.dropout else 0)
+    return 2 * batched(model, scores, rates=rates), scores * traffic / rates.bytes_per_s
+
+
+def fused(model: Architecture, tokens: Real, heads: Real, *, seq_len: float, rate: float) -> Real:
+    """Seconds of the forward kernel; narrow heads run slower, their softmax takes a larger share."""
+    width = sum(flops.core_widths(model)) / model.heads
+    narrow = 1 + max(0.0, FULL_WIDTH / (width / 2) - 1) * NARROW
+    return tokens * heads * 2 * width * flops.mean_attended(model, seq_len) * narrow / rate
+
+
+def batched(model: Architecture, scores: Real, *, rates: Rates) -> Real:
+    """Seconds of scores and weighted values as batched products over all of the square, masked or not."""
+    aligned = 1.0 if model.head_dim % 8 == 0 else rates.misaligned
+    return (
+        2
+        * scores
+        * sum(flops.core_widths(model))
+        / model.heads
+        * aligned
+        / rates.matmul_16
+        * (1 + rates.depth / model.head_dim)
+    )

@@ -1,0 +1,148 @@
+"""Fitted coefficients, and what they come to for one run: rates in FLOP/s and bytes/s, shares that stay exposed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.plan.run import Run
+
+# Years in which a family began to behave differently: 2023 brought flash attention and overlapped
+# communication to Megatron, 2025 its second round (CUDA graphs, fused mixture-of-experts kernels).
+ERAS = {
+    "megatron": (2020, 2023, 2025),
+    "fsdp": (2022, 2025),
+    "deepspeed": (2021, 2025),
+    "maxtext": (2024,),
+    "nemo-automodel": (2025,),
+}
+# Streaming multiprocessors (NVIDIA white papers of each generation); what is not here is taken as Hopper's.
+PROCESSORS = {"Volta": 80, "Turing": 72, "Ampere": 108, "Ada": 142, "Hopper": 132, "Blackwell": 148}
+# Best measured matrix product over the peak where the catalog has no measurement (its other rows' median).
+ACHIEVED = {16: 0.80, 8: 0.73, 4: 0.65, 32: 0.80}
+RECIPES = {"fp8": "fp8", "mxfp8": "mxfp8", "nvfp4": "nvfp4", "fp4": "nvfp4"}
+BITS = {"fp32": 32, "tf32": 32, "fp16": 16, "bf16": 16, "fp8": 8, "mxfp8": 8, "nvfp4": 4, "fp4": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """Named numbers; a name is a path such as `launch.megatron.2023`, and its parents stand in for it."""
+
+    values: Mapping[str, float]
+
+    def get(self, name: str, *path: str) -> float:
+        """The most special value there is: `name.path`, or with less of the path, or `name` alone."""
+        for end in range(len(path), -1, -1):
+            key = ".".join((name, *path[:end]))
+            if key in self.values:
+                return self.values[key]
+        raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What one run's machine and software reach; rates per GPU, times in seconds, shares from 0 to 1."""
+
+    peak: float  # FLOP/s of the precision, datasheet
+    matmul: float  # FLOP/s of a large product in the run's precision
+    matmul_16: float  # the same in 16 bits: attention, head
+    flash: float  # FLOP/s of fused attention, forward
+    flash_backward: float
+    bytes_per_s: float  # streaming device memory
+    processors: int
+    depth: float  # inner length at which a product loses half: k0 of k / (k + k0)
+    wave: float  # share of tile and wave quantisation that is felt
+    misaligned: float  # times longer a product takes whose inner length is no multiple of 8
+    launch: float  # of one kernel
+    elementwise: float  # traffic of norms, activations and residuals over the least possible
+    quantize: float  # traffic of casts to 8 or 4 bits over the least possible; 0: none
+    bits: int  # of the products
+    expert_traffic: float  # traffic of permuting tokens over the least possible
+    imbalance: float  # the fullest expert's tokens over the mean
+    tensor_exposed: float
+    context_exposed: float
+    expert_exposed: float
+    pipeline_exposed: float
+    data_exposed: float
+    interference: float  # slowing of compute by communication that runs beneath it
+    host_step: float  # seconds per parameter of an optimiser on the host's cores
+    fixed: float  # of one iteration: input, logging, synchronisation
+    jitter: float  # share of an iteration per doubling of GPUs beyond eight
+
+
+def era(family: str, year: int) -> str:
+    """`megatron.2023`: the family and the beginning of its era; an unknown family is taken as Megatron."""
+    known = family if family in ERAS else "megatron"
+    begun = [start for start in ERAS[known] if start <= year] or [ERAS[known][0]]
+    return f"{known}.{begun[-1]}"
+
+
+def generation(gpu: Gpu) -> str:
+    """`Blackwell` of `Blackwell Ultra`."""
+    return gpu.arch.split(" ")[0] or "Hopper"
+
+
+def peak(gpu: Gpu, precision: str) -> float:
+    """FLOP/s of the datasheet, dense; the next wider precision where the GPU has none of its own."""
+    wider = {"nvfp4": "fp4", "fp4": "fp8", "mxfp8": "fp8", "fp8": "bf16", "bf16": "fp16", "fp16": "bf16"}
+    seen = []
+    name = precision
+    while name not in seen:
+        if gpu.peak.get(name):
+            return gpu.peak[name]
+        seen.append(name)
+        name = wider.get(name, "fp16")
+    return max(gpu.peak.values())
+
+
+def achieved(gpu: Gpu, precision: str) -> float:
+    """Best measured matrix product in FLOP/s, or the generation's usual share of the peak."""
+    measured = gpu.achieved or {}
+    for name in (precision, {"mxfp8": "fp8", "fp16": "bf16"}.get(precision, precision)):
+        if measured.get(name):
+            return measured[name]
+    return peak(gpu, precision) * ACHIEVED[BITS.get(precision, 16)]
+
+
+def rates(run: Run, c: Coefficients) -> Rates:
+    """All that depends on machine, precision and software, and not on the layout."""
+    gpu, precision = run.machine.gpu, run.training.precision
+    chip, stack = generation(gpu), era(run.stack.family, run.stack.year)
+    bits = BITS.get(precision, 16)
+    speed = 1 / c.get("stack", *stack.split("."))
+    half = speed * achieved(gpu, "bf16" if gpu.peak.get("bf16") else "fp16") * c.get("matmul", "16", chip)
+    own = speed * achieved(gpu, precision) * c.get("matmul", str(bits), chip)
+    flash = half * c.get("flash", chip)
+    recipe = RECIPES.get(precision)
+    path = stack.split(".")
+    return Rates(
+        peak=peak(gpu, precision),
+        matmul=half if bits == 16 else own,
+        matmul_16=half,
+        flash=flash,
+        flash_backward=flash * c.get("flash_backward", chip),
+        bytes_per_s=speed * gpu.memory_bytes_per_s * c.get("stream", chip),
+        processors=PROCESSORS.get(chip, 132),
+        depth=c.get("depth", chip),
+        wave=c.get("wave"),
+        misaligned=c.get("misaligned"),
+        launch=c.get("launch", *path),
+        elementwise=c.get("elementwise", *path),
+        quantize=c.get("quantize", recipe) if recipe and bits < 16 else 0.0,
+        bits=bits,
+        expert_traffic=c.get("expert_traffic", *path),
+        imbalance=c.get("imbalance"),
+        tensor_exposed=c.get("tensor_exposed", *path),
+        context_exposed=c.get("context_exposed"),
+        expert_exposed=c.get("expert_exposed", *path),
+        pipeline_exposed=c.get("pipeline_exposed", *path),
+        data_exposed=c.get("data_exposed", *path),
+        interference=c.get("interference", *path),
+        host_step=c.get("host_step"),
+        fixed=c.get("fixed", *path),
+        jitter=c.get("jitter", *path),
+    )

@@ -1,0 +1,69 @@
+"""Exposed seconds of summing gradients and gathering parameters between replicas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.numbers import larger, pick
+from clusterwright.plan.speed import links
+from clusterwright.plan.speed.pipeline import layers_of, microbatches
+from clusterwright.plan.speed.shards import sharing
+
+if TYPE_CHECKING:
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.run import Run
+    from clusterwright.plan.speed.coefficients import Rates
+    from clusterwright.plan.speed.layers import LayerTime
+    from clusterwright.plan.speed.shards import Shards
+
+
+def data_parallel(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
+    """Of one iteration: ZeRO 0 to 2 exchange once, ZeRO 3 gathers every layer for every microbatch."""
+    return pick(run.layout.zero > 2, gathering(run, rates, one, held), exchange(run, rates, one, held))
+
+
+def exchange(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
+    """Gradients reduced beneath the last backward pass, parameters gathered beneath the first forward pass."""
+    cut = run.layout
+    per_stage = layers_of(run) / cut.pp
+    gradients = reduce(run, run.training.gradient_bytes, held)
+    parameters = pick(cut.zero > 0, reduce(run, 2, held), reduce(run, run.training.gradient_bytes, held))
+    return shown(gradients, per_stage * one.backward.total, rates.data_exposed) + shown(
+        parameters, per_stage * one.forward.total, rates.data_exposed
+    )
+
+
+def shown(comm: Real, beneath: Real, share: float) -> Real:
+    """What does not hide: a share of all, and of the rest what is longer than the compute above it."""
+    return share * comm + (1 - share) * larger(comm - beneath, 0.0)
+
+
+def reduce(run: Run, element_bytes: float, held: Shards) -> Real:
+    """One pass (half an all-reduce) over a GPU's dense and expert parameters, each over its own group."""
+    cut = run.layout
+    dense = links.gather(element_bytes * held.dense, held.dense_ranks, run.machine, cut.tp)
+    expert = links.gather(element_bytes * held.expert, held.expert_ranks, run.machine, cut.ep * cut.etp)
+    return pick(held.dense_ranks > 1, dense, 0.0) + pick(
+        (held.expert_ranks > 1) & (held.expert > 0), expert, 0.0
+    )
+
+
+def gathering(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
+    """Fully sharded: gather before forward and before backward, scatter gradients after, beside the layer next to it.
+
+    What is hidden still slows the compute above it by `interference` of its own length.
+    """
+    cut = run.layout
+    group = sharing(run, held.dense_ranks)
+    layer_bytes = held.layer_dense + held.layer_expert
+    gather = links.gather(2 * layer_bytes, group, run.machine, cut.tp)
+    scatter = links.gather(run.training.gradient_bytes * layer_bytes, group, run.machine, cut.tp)
+    forward = larger(gather - one.forward.total, rates.interference * gather)
+    backward_time = one.backward.total + one.recompute
+    backward = larger(gather + scatter - backward_time, rates.interference * (gather + scatter))
+    steps = layers_of(run) / cut.pp * microbatches(run)
+    replicas = held.dense_ranks / group
+    across = links.all_reduce(
+        run.training.gradient_bytes * held.total / group, replicas, run.machine, group * cut.tp
+    )
+    return pick(group > 1, steps * (forward + backward), 0.0) + pick(replicas > 1, across, 0.0)

@@ -1,0 +1,66 @@
+"""Seconds of a mixture-of-experts block: router, all-to-all, permutation, grouped products, shared expert."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.numbers import larger, pick
+from clusterwright.plan.speed import layers, links, matmul
+
+if TYPE_CHECKING:
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.run import Run
+    from clusterwright.plan.speed.coefficients import Rates
+    from clusterwright.plan.speed.layers import Parts
+
+KERNELS = 12  # of routing and permutation: scores, top-k, sort, gather, scatter, counts; forward
+
+
+def block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
+    """Forward and backward of one such block."""
+    routed = routed_block(run, rates)
+    if not run.training.architecture.shared_ffn:
+        return routed
+    shared = layers.feed_forward(run, rates, run.training.architecture.shared_ffn)
+    return routed[0] + shared[0], routed[1] + shared[1]
+
+
+def routed_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
+    """What the visited experts cost, the fullest of them deciding."""
+    model, cut = run.training.architecture, run.layout
+    mine = layers.tokens(run) / pick(cut.sequence_parallel > 0, cut.tp, 1)
+    visits = mine * model.experts_per_token * cut.etp * (1 + (rates.imbalance - 1) * (1 - 1 / cut.ep))
+    local = model.experts / cut.ep
+    gates = 2 if model.gated else 1
+    width = model.expert_ffn / cut.etp
+    shapes: list[tuple[Real, Real]] = [(gates * width, model.hidden), (model.hidden, width)]
+    rows = visits / local
+    forward = sum((matmul.seconds(rows, n, k, rates=rates, groups=local) for n, k in shapes), 0.0)
+    backward = sum((matmul.backward(rows, n, k, rates=rates, groups=local) for n, k in shapes), 0.0)
+    moved = traffic(run, rates, mine, visits, width) + layers.casts(visits, shapes, rates, 0)
+    weights = sum((n * k for n, k in shapes), 0.0) * local * 2 * run.training.gradient_bytes
+    comm = exchange(run, rates, mine)
+    kernels = KERNELS * rates.launch
+    return (
+        layers.Parts(forward, layers.seconds(moved, rates) + kernels, expert=comm),
+        layers.Parts(backward, layers.seconds(2 * moved + weights, rates) + 2 * kernels, expert=comm),
+    )
+
+
+def traffic(run: Run, rates: Rates, mine: Real, visits: Real, width: Real) -> Real:
+    """Bytes of norm and residual, of permuting rows there and back (read, write, twice), of the activation."""
+    model = run.training.architecture
+    gates = 2 if model.gated else 1
+    outer = 10 * model.hidden * mine * rates.elementwise
+    permuted = 8 * model.hidden * visits * rates.expert_traffic
+    return outer + permuted + (2 * gates + 2) * width * visits * rates.elementwise
+
+
+def exchange(run: Run, rates: Rates, mine: Real) -> Real:
+    """Exposed seconds of dispatch and combine, and of gathering tokens over the ranks that cut one expert."""
+    model, cut = run.training.architecture, run.layout
+    size = 2 * mine * model.hidden * model.experts_per_token
+    across = 2 * links.all_to_all(size, cut.ep, run.machine)
+    gathered = 2 * links.gather(size * cut.etp, cut.etp, run.machine)
+    comm = pick(cut.ep > 1, across, 0.0) + pick(cut.etp > 1, gathered, 0.0)
+    return larger(comm * rates.expert_exposed, 0.0)

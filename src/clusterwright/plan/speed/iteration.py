@@ -1,0 +1,90 @@
+"""One iteration of a training run, from its layers' times to wall time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.plan import flops
+from clusterwright.plan.numbers import larger, log2
+from clusterwright.plan.prediction import Bound, Time
+from clusterwright.plan.speed.data_parallel import data_parallel
+from clusterwright.plan.speed.ends import ends
+from clusterwright.plan.speed.layers import layer
+from clusterwright.plan.speed.optimizer import optimizer_step
+from clusterwright.plan.speed.pipeline import bubble, layers_of, microbatches, sends, stages
+from clusterwright.plan.speed.shards import shards
+
+if TYPE_CHECKING:
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.run import Run
+    from clusterwright.plan.speed.coefficients import Rates
+    from clusterwright.plan.speed.ends import Ends
+    from clusterwright.plan.speed.layers import LayerTime
+
+
+def compose(run: Run, rates: Rates, one: LayerTime, before_after: Ends) -> Time:
+    """An iteration from one layer's and both ends' times, which many layouts share."""
+    held = shards(run)
+    stage = stages(run, one, before_after)
+    count = microbatches(run)
+    passes = count * layers_of(run) / run.layout.pp  # layers that one GPU runs, forward and backward
+    both = one.forward + one.backward
+    ideal = ideal_seconds(run, rates)
+    end_share = count / run.layout.pp
+    compute = passes * both.compute + end_share * before_after.head
+    parts = Time(
+        ideal=ideal,
+        inefficiency=larger(compute - ideal, 0.0),
+        recompute=passes * one.recompute,
+        memory_bound=passes * both.memory_bound + end_share * (before_after.loss + before_after.embedding),
+        tensor_parallel=passes * both.tensor,
+        context_parallel=passes * both.context,
+        expert_parallel=passes * both.expert,
+        pipeline_bubble=bubble(run, one, stage),
+        pipeline_comm=sends(run, rates),
+        data_parallel=data_parallel(run, rates, one, held),
+        optimizer=optimizer_step(run, rates, held),
+        input=rates.fixed,
+        jitter=0.0,
+    )
+    return with_jitter(run, rates, parts)
+
+
+def with_jitter(run: Run, rates: Rates, time: Time) -> Time:
+    """The same, and what waiting for the slowest of many GPUs adds."""
+    doublings = log2(larger(run.layout.gpus / 8, 1))
+    jitter: Real = time.total * rates.jitter * doublings
+    return Time(
+        time.ideal, time.inefficiency, time.recompute, time.memory_bound, time.tensor_parallel,
+        time.context_parallel, time.expert_parallel, time.pipeline_bubble, time.pipeline_comm,
+        time.data_parallel, time.optimizer, time.input, jitter,
+    )  # fmt: skip
+
+
+def ideal_seconds(run: Run, rates: Rates) -> Real:
+    """Model FLOPs of an iteration at the peak of all GPUs."""
+    training = run.training
+    tokens = training.global_batch * training.seq_len
+    return flops.training(training.architecture, training.seq_len) * tokens / (run.layout.gpus * rates.peak)
+
+
+def time_of(run: Run, rates: Rates) -> Time:
+    """One iteration, from the run alone."""
+    return compose(run, rates, layer(run, rates), ends(run, rates))
+
+
+LOSSES = {
+    Bound.COMPUTE: ("inefficiency", "recompute", "optimizer", "jitter"),
+    Bound.MEMORY_BANDWIDTH: ("memory_bound",),
+    Bound.TENSOR_PARALLEL: ("tensor_parallel", "context_parallel"),
+    Bound.PIPELINE_BUBBLE: ("pipeline_bubble", "pipeline_comm"),
+    Bound.DATA_PARALLEL: ("data_parallel",),
+    Bound.EXPERT: ("expert_parallel",),
+    Bound.INPUT: ("input",),
+}
+
+
+def bound(time: Time) -> Bound:
+    """The largest loss beyond the ideal; of one prediction, not of arrays."""
+    losses = {name: sum(getattr(time, part) for part in parts) for name, parts in LOSSES.items()}
+    return max(losses, key=lambda name: losses[name])

@@ -1,0 +1,205 @@
+"""Seconds of one layer for one microbatch on one GPU; depends on how a layer is cut and on nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from clusterwright.plan import flops
+from clusterwright.plan.numbers import larger, pick
+from clusterwright.plan.run import Recompute
+from clusterwright.plan.speed import attention, experts, links, matmul
+
+if TYPE_CHECKING:
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.run import Run
+    from clusterwright.plan.speed.coefficients import Rates
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Seconds by what they go into; communication is what stays exposed."""
+
+    compute: Real = 0.0  # matrix products and the core of attention
+    memory_bound: Real = 0.0
+    tensor: Real = 0.0
+    context: Real = 0.0
+    expert: Real = 0.0
+
+    @property
+    def total(self) -> Real:
+        """All of them."""
+        return self.compute + self.memory_bound + self.tensor + self.context + self.expert
+
+    def __add__(self, other: Parts) -> Parts:
+        """Part by part."""
+        return Parts(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
+
+    def __mul__(self, times: Real) -> Parts:
+        """So many of them."""
+        return Parts(*(getattr(self, part.name) * times for part in fields(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTime:
+    """One layer, one microbatch: the mean over a model's kinds of layers."""
+
+    forward: Parts
+    backward: Parts
+    recompute: Real  # what of the forward pass is done again
+
+    @property
+    def total(self) -> Real:
+        """Forward, backward and what is recomputed."""
+        return self.forward.total + self.backward.total + self.recompute
+
+
+def layer(run: Run, rates: Rates) -> LayerTime:
+    """The mean layer. Cost of one call: no loop over GPUs, layers or microbatches."""
+    model = run.training.architecture
+    parts = flops.mix(model)
+    layers = model.layers + model.mtp_layers
+    core = core_parts(run, rates)
+    mixer = attention_block(run, rates)
+    kinds = [
+        (parts.attention, (mixer[0] + core[0], mixer[1] + core[1])),
+        (parts.dense_ffn, feed_forward(run, rates, model.ffn)),
+        (parts.moe, experts.block(run, rates) if parts.moe else None),
+        (parts.mamba, mamba_block(run, rates) if parts.mamba else None),
+    ]
+    forward, backward = Parts(), Parts()
+    for count, times in kinds:
+        if count and times is not None:
+            forward, backward = forward + times[0] * (count / layers), backward + times[1] * (count / layers)
+    return LayerTime(forward, backward, recomputed(run, forward, core[0] * (parts.attention / layers)))
+
+
+def recomputed(run: Run, forward: Parts, core: Parts) -> Real:
+    """Full recomputation repeats the forward pass; selective repeats the core, which fused attention does anyway."""
+    selective: Real = 0.0 if run.training.flash_attention else core.compute + core.memory_bound
+    how = run.layout.recompute
+    return pick(how == Recompute.FULL, forward.total, pick(how == Recompute.SELECTIVE, selective, 0.0))
+
+
+def tokens(run: Run) -> Real:
+    """Tokens of one microbatch on one GPU, before tensor parallelism."""
+    return run.layout.micro_batch * run.training.seq_len / run.layout.cp
+
+
+def core_parts(run: Run, rates: Rates) -> tuple[Parts, Parts]:
+    """Attention's core forward and backward, with the exchange of keys and values between context ranks."""
+    model, cut = run.training.architecture, run.layout
+    heads = model.heads / cut.tp
+    forward, traffic = attention.forward(run.training, tokens(run), heads, rates=rates)
+    backward, more = attention.backward(run.training, tokens(run), heads, rates=rates)
+    kv_heads = larger(model.kv_heads / cut.tp, 1)
+    size = (
+        4 * tokens(run) * kv_heads * model.head_dim * cut.cp
+    )  # keys and values of all context ranks, 16 bits
+    ring = pick(cut.cp > 1, links.gather(size, cut.cp, run.machine, cut.tp), 0.0)
+    return (
+        Parts(forward, traffic, context=exposed(ring, forward, rates.context_exposed)),
+        Parts(backward, more, context=exposed(2 * ring, backward, rates.context_exposed)),
+    )
+
+
+def exposed(comm: Real, beneath: Real, share: float) -> Real:
+    """A share of it always shows, and all that is longer than the compute it runs beneath."""
+    return larger(share * comm, comm - beneath)
+
+
+def attention_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
+    """Norm, query-key-value product, output product and residual."""
+    model, cut = run.training.architecture, run.layout
+    if model.attention == "mla":
+        shapes = latent_shapes(run)
+        inner = 4 * sum(shape[0] for shape in shapes)
+    else:
+        query = model.heads * model.head_dim / cut.tp
+        key_value = 2 * larger(model.kv_heads / cut.tp, 1) * model.head_dim
+        shapes = [(query + key_value, model.hidden), (model.hidden, query)]
+        inner = 4 * (query + key_value)  # rotary positions or biases: read and written once, 16 bits
+    return linear_block(run, rates, shapes, inner)
+
+
+def latent_shapes(run: Run) -> list[tuple[Real, Real]]:
+    """Multi-head latent attention: (width out, width in) of its products on one GPU."""
+    model, tp = run.training.architecture, run.layout.tp
+    query, key_value, output = flops.latent_widths(model)
+    shapes: list[tuple[Real, Real]] = [
+        (model.kv_lora_rank + model.rope_head_dim, model.hidden),
+        (key_value / tp, model.kv_lora_rank),
+        (model.hidden, output / tp),
+    ]
+    if model.q_lora_rank:
+        return [*shapes, (model.q_lora_rank, model.hidden), (query / tp, model.q_lora_rank)]
+    return [*shapes, (query / tp, model.hidden)]
+
+
+def feed_forward(run: Run, rates: Rates, width: float) -> tuple[Parts, Parts]:
+    """Norm, products up and down with the activation between, and residual."""
+    model, cut = run.training.architecture, run.layout
+    gates = 2 if model.gated else 1
+    inner = (2 * gates + 2) * width / cut.tp  # the activation reads one or two, writes one, 16 bits each
+    return linear_block(
+        run, rates, [(gates * width / cut.tp, model.hidden), (model.hidden, width / cut.tp)], inner
+    )
+
+
+def mamba_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
+    """Norm, products in and out, convolution and scan as memory traffic over the inner width."""
+    model, tp = run.training.architecture, run.layout.tp
+    entry, inner = flops.mamba_widths(model)
+    wide = inner / tp
+    return linear_block(run, rates, [(entry / tp, model.hidden), (model.hidden, wide)], MAMBA_TRAFFIC * wide)
+
+
+# Bytes per inner element that convolution and scan move: input, gate, states in chunks, output; 16 and 32 bits.
+MAMBA_TRAFFIC = 24
+
+
+def linear_block(run: Run, rates: Rates, shapes: list[tuple[Real, Real]], inner: Real) -> tuple[Parts, Parts]:
+    """A norm, products of those (width out, width in), `inner` bytes per token between them, and a residual.
+
+    Norm and residual move 10 bytes per element of the hidden width forward (read, write; read twice, write)
+    and twice that backward; tensor parallelism without sequence parallelism does them on every GPU.
+    """
+    cut, m = run.layout, tokens(run)
+    parted = pick(cut.sequence_parallel > 0, cut.tp, 1)
+    outer = (10 + (1 if run.training.dropout else 0)) * run.training.architecture.hidden / parted
+    forward = sum((matmul.seconds(m, n, k, rates=rates) for n, k in shapes), 0.0)
+    backward = sum((matmul.backward(m, n, k, rates=rates) for n, k in shapes), 0.0)
+    weights = sum((n * k for n, k in shapes), 0.0)
+    moved = m * (outer + inner) * rates.elementwise
+    accumulated = (
+        weights * 2 * run.training.gradient_bytes
+    )  # the gradient is read and written once a microbatch
+    comm = tensor_exchange(run, rates)
+    forth = Parts(forward, seconds(moved + casts(m, shapes, rates, 0), rates) + LAUNCHES * rates.launch, comm)
+    moved_back = 2 * moved + accumulated + casts(m, shapes, rates, 1)
+    back = Parts(backward, seconds(moved_back, rates) + 2 * LAUNCHES * rates.launch, comm)
+    return forth, back
+
+
+LAUNCHES = 5  # kernels of a block besides its products: norm, bias or rotation, activation, dropout, residual
+
+
+def casts(m: Real, shapes: list[tuple[Real, Real]], rates: Rates, side: int) -> Real:
+    """Bytes of quantising the input (side 1: the gradient of the output): read 16 bits, write it and its transpose."""
+    if not rates.quantize:
+        return 0.0
+    width = sum((shape[1 - side] for shape in shapes), 0.0)
+    return m * width * (2 + 2 * rates.bits / 8) * rates.quantize
+
+
+def seconds(size_bytes: Real, rates: Rates) -> Real:
+    """Of memory traffic."""
+    return size_bytes / rates.bytes_per_s
+
+
+def tensor_exchange(run: Run, rates: Rates) -> Real:
+    """Exposed seconds of one block's exchange between tensor ranks: an all-reduce, or a gather and a scatter."""
+    cut = run.layout
+    size = 2 * tokens(run) * run.training.architecture.hidden
+    comm = links.all_reduce(size, cut.tp, run.machine)
+    return pick(cut.tp > 1, comm * rates.tensor_exposed, 0.0)

@@ -1,0 +1,37 @@
+"""Seconds of matrix products: a rate for large ones, less for few tiles, short inner lengths and odd widths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.numbers import ceil, larger
+
+if TYPE_CHECKING:
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.speed.coefficients import Rates
+
+TILE = 128  # rows and columns of the result that one processor makes at a time (CUTLASS's usual tile)
+
+
+def seconds(m: Real, n: Real, k: Real, *, rates: Rates, groups: Real = 1, half: bool = False) -> Real:
+    """One product [m, k] x [k, n], `groups` times in one kernel; `half`: in 16 bits whatever the run's precision."""
+    rate = rates.matmul_16 if half else rates.matmul
+    flops = 2 * m * n * k * groups
+    compute = flops / rate * quantisation(m, n, rates=rates, groups=groups) * (1 + rates.depth / k)
+    element = 2 if half else rates.bits / 8
+    moved = groups * (element * (m * k + k * n) + 2 * m * n)
+    return larger(compute, moved / rates.bytes_per_s) + rates.launch
+
+
+def quantisation(m: Real, n: Real, *, rates: Rates, groups: Real = 1) -> Real:
+    """Times longer than if tiles and processors divided evenly; at least 1."""
+    tiles = ceil(m / TILE) * ceil(n / TILE)
+    ragged = tiles * TILE * TILE / (m * n)
+    waves = tiles * groups / rates.processors
+    return 1 + rates.wave * (ragged * ceil(waves) / waves - 1)
+
+
+def backward(m: Real, n: Real, k: Real, *, rates: Rates, groups: Real = 1, half: bool = False) -> Real:
+    """Both products of the backward pass: by the input, and by the weight (whose inner length is the tokens')."""
+    by_input = seconds(m, k, n, rates=rates, groups=groups, half=half)
+    return by_input + seconds(k, n, m, rates=rates, groups=groups, half=half)

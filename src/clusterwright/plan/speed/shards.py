@@ -1,0 +1,57 @@
+"""How many parameters one GPU computes with, by how they are cut: the volumes that data parallelism moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.plan import parameters
+from clusterwright.plan.numbers import pick
+
+if TYPE_CHECKING:
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """Parameters of the fullest stage on one GPU, and the groups over which their gradients are summed."""
+
+    dense: Real
+    expert: Real
+    dense_ranks: Real
+    expert_ranks: Real
+    layer_dense: Real  # of one mean layer
+    layer_expert: Real
+
+    @property
+    def total(self) -> Real:
+        """All of the GPU's parameters."""
+        return self.dense + self.expert
+
+
+def shards(run: Run) -> Shards:
+    """Counts from `plan.parameters`; the first stage's embedding stands for the fullest stage."""
+    cut = run.layout
+    count = parameters.count(run.training.architecture)
+    routed = count.expert * count.experts * (count.moe_layers + (count.mtp_layers if count.moe_layers else 0))
+    ends = count.embedding + count.head
+    body = count.total - routed - ends
+    layer_dense = body / count.layers / cut.tp
+    layer_expert = routed / count.layers / (cut.ep * cut.etp)
+    edge = pick(cut.pp > 1, count.embedding, ends) / cut.tp
+    ranks = cut.dp * cut.cp
+    return Shards(
+        dense=layer_dense * count.layers / cut.pp + edge,
+        expert=layer_expert * count.layers / cut.pp,
+        dense_ranks=ranks,
+        expert_ranks=ranks * cut.tp / (cut.ep * cut.etp),
+        layer_dense=layer_dense,
+        layer_expert=layer_expert,
+    )
+
+
+def sharing(run: Run, ranks: Real) -> Real:
+    """GPUs that share one copy of what ZeRO cuts, out of the `ranks` that hold the same parameters."""
+    limit = run.layout.shard
+    return pick(limit > 0, pick(limit < ranks, limit, ranks), ranks)

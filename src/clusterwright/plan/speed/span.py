@@ -1,0 +1,31 @@
+"""The range that eight of ten unseen runs fall into, from the residuals of sources that were left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.catalog import fitted
+from clusterwright.plan.run import Run
+from clusterwright.plan.speed.coefficients import BITS, generation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.prediction import Time
+
+
+def kind(run: Run) -> str:
+    """What sort of plan it is: `moe`, `low-precision`, `fsdp` or `dense`."""
+    if run.training.architecture.experts:
+        return "moe"
+    if BITS.get(run.training.precision, 16) < 16:
+        return "low-precision"
+    return "fsdp" if run.stack.family in {"fsdp", "deepspeed", "maxtext", "nemo-automodel"} else "dense"
+
+
+def span(run: Run, time: Time, table: Mapping[str, list[float]] | None = None) -> tuple[Real, Real]:
+    """P10 and P90 of the iteration's seconds; the widest of all where generation or kind was never fitted."""
+    ranges = table if table is not None else fitted.coefficients("speed")["span"]
+    low, high = ranges.get(f"{generation(run.machine.gpu)}.{kind(run)}", ranges["other"])
+    return time.total * low, time.total * high
