@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.catalog.architectures import architecture, architectures, resembling
+from clusterwright.catalog.models import architecture, architectures, resembling
 from clusterwright.catalog.gpus import gpu, gpus
 from clusterwright.catalog.own import Own
 
