@@ -8,6 +8,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.parameters import count
 from clusterwright.plan.predict import layouts, networks, shapes, stacks, words
 from clusterwright.plan.predict.cells import Cells
+from clusterwright.plan.predict.infer_memory_notes import with_memory_facts
 from clusterwright.plan.predict.known import Known
 from clusterwright.plan.run import Run, Training
 
@@ -44,7 +45,8 @@ def run_of(row: dict[str, str], known: Known | None = None) -> tuple[Run, tuple[
     training = _training(cells, setting, batch)
     if cells.problems:
         raise WrightError(*cells.problems, exit_code=EXIT_USAGE)
-    return Run(training, cut, machine, stack), tuple(cells.notes)
+    run = with_memory_facts(Run(training, cut, machine, stack), cells, settings)
+    return run, tuple(cells.notes)
 
 
 def _training(cells: Cells, setting: layouts.Setting, batch: int) -> Training:

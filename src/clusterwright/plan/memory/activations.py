@@ -1,0 +1,160 @@
+"""Activations that one layer keeps for the backward pass, in bytes per token.
+
+Counted tensor by tensor as Megatron-Core with Transformer Engine keeps them (the dense GELU layer comes to
+the 34 bytes per token and hidden element of Korthikanti et al. 2205.05198). `cut` is split over tp always,
+`whole` only with sequence parallelism.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.numbers import pick
+from clusterwright.plan.parameters import MAMBA_EXPAND, MAMBA_GROUPS, MAMBA_STATE
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.model import Architecture
+    from clusterwright.plan.memory.stage import Stage
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.run import Layout, Run, Training
+
+LOW = ("fp8", "mxfp8", "nvfp4")  # precisions whose matrices keep a small copy of their input
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Bytes per token of the microbatch."""
+
+    cut: Real = 0.0
+    whole: Real = 0.0
+    expert: Real = 0.0  # of the tokens sent to this GPU's experts
+
+    def __add__(self, other: Kept) -> Kept:
+        return Kept(self.cut + other.cut, self.whole + other.whole, self.expert + other.expert)
+
+    def __mul__(self, times: Real) -> Kept:
+        return Kept(self.cut * times, self.whole * times, self.expert * times)
+
+    def on(self, cut: Layout) -> Real:
+        """Bytes per token on one GPU."""
+        spread = pick(cut.sequence_parallel > 0, cut.tp, 1)
+        return self.cut / cut.tp + self.whole / spread + self.expert
+
+
+def element(work: Training) -> float:
+    """Bytes of one element of an activation."""
+    return 4.0 if work.precision in ("fp32", "tf32") else 2.0
+
+
+def saved_input(work: Training) -> float:
+    """Bytes of one element of a matrix product's saved input."""
+    return {"fp8": 1.0, "mxfp8": 1.0 + 1 / 32, "nvfp4": 0.5 + 1 / 16}.get(work.precision, element(work))
+
+
+def tokens(run: Run) -> Real:
+    """Tokens of one microbatch on one GPU, before tp cuts anything."""
+    return run.training.seq_len / run.layout.cp * run.layout.micro_batch
+
+
+def kept(run: Run, stage: Stage) -> Real:
+    """Bytes of one microbatch in all layers of a stage, what is recomputed left out."""
+    work, cut = run.training, run.layout
+    boundary = Kept(whole=element(work) * work.architecture.hidden) * stage.layers
+    some = kept_by(run, stage, cut.recompute_modules).on(cut)
+    every = kept_by(run, stage, ()).on(cut)
+    at = pick(cut.recompute >= 2, boundary.on(cut), pick(cut.recompute >= 1, some, every))
+    return at * tokens(run)
+
+
+def layer(run: Run, *, moe: bool) -> Kept:
+    """One whole layer, nothing recomputed: what full recomputation holds while it works."""
+    return attention(run, ()) + (experts(run, ()) if moe else dense(run, ()))
+
+
+def kept_by(run: Run, stage: Stage, modules: tuple[str, ...]) -> Kept:
+    """All layers of a stage, with these modules recomputed."""
+    total = attention(run, modules) * (stage.attention + stage.mtp) + dense(run, modules) * stage.dense
+    if run.training.architecture.mamba_layers:
+        total = total + mamba(run) * stage.mamba
+    if run.training.architecture.experts:
+        total = total + experts(run, modules) * (stage.moe + stage.mtp)
+    return total
+
+
+def attention(run: Run, modules: tuple[str, ...]) -> Kept:
+    """Norm, projections and core of one attention layer."""
+    work, model = run.training, run.training.architecture
+    size, low = element(work), saved_input(work)
+    q, k, v = widths(model)
+    norm = 0.0 if "layernorm" in modules else low
+    out = size * v + (low * v if work.precision in LOW else 0.0)
+    core = 0.0 if "core_attn" in modules else _core(run, q, k, v)
+    up = 0.0 if "mla_up_proj" in modules else size * (q + k + v)
+    whole = (size + norm) * model.hidden + (1.0 * model.hidden if work.dropout else 0.0)
+    if model.attention == "mla":  # the low ranks before and after their norms
+        whole += 2 * size * (model.q_lora_rank + model.kv_lora_rank) + size * model.rope_head_dim
+    return Kept(cut=up + out + core, whole=whole)
+
+
+def widths(model: Architecture) -> tuple[float, float, float]:
+    """Elements per token of queries, keys and values."""
+    if model.attention == "mla":
+        value = model.v_head_dim or model.head_dim
+        joined = model.heads * (model.head_dim + model.rope_head_dim)
+        return joined, joined, model.heads * value
+    shared = model.kv_heads * model.head_dim
+    return model.heads * model.head_dim, shared, shared
+
+
+def _core(run: Run, q: float, k: float, v: float) -> Real:
+    """What the core of attention keeps beside q, k, v and its output."""
+    work, model = run.training, run.training.architecture
+    if work.flash_attention:
+        return 4.0 * model.heads  # the sums of the softmax, fp32
+    masked = 1.0 + element(work) if work.dropout else 0.0
+    repeated = (
+        element(work) * (2 * q - k - v) if k < q else 0.0
+    )  # unfused: keys and values, repeated per head
+    return (element(work) + masked) * model.heads * work.seq_len + repeated
+
+
+def dense(run: Run, modules: tuple[str, ...]) -> Kept:
+    """Norm and dense feed-forward part of one layer."""
+    work, model = run.training, run.training.architecture
+    size, low = element(work), saved_input(work)
+    norm = 0.0 if "layernorm" in modules and "mlp" not in modules else low
+    mask = 1.0 * model.hidden if work.dropout else 0.0
+    inner = 0.0 if "mlp" in modules else _inner(model, work, model.ffn, kept_act=True)
+    return Kept(cut=inner, whole=(size + norm) * model.hidden + mask)
+
+
+def _inner(model: Architecture, work: Training, width: float, *, kept_act: bool) -> float:
+    before = element(work) * width * (2 if model.gated else 1)
+    return before + (saved_input(work) * width if kept_act else 0.0)
+
+
+def experts(run: Run, modules: tuple[str, ...]) -> Kept:
+    """Norm, router, dispatch, experts and shared expert of one layer; balanced load."""
+    work, model, cut = run.training, run.training.architecture, run.layout
+    size, low = element(work), saved_input(work)
+    mask = 1.0 * model.hidden if work.dropout else 0.0
+    norm = 0.0 if "layernorm" in modules and "moe" not in modules else size
+    if "moe" in modules:
+        return Kept(whole=(size + norm) * model.hidden + mask)
+    routing = 4.0 * 2 * model.experts  # fp32: the router's scores and probabilities
+    inner = _inner(model, work, model.expert_ffn, kept_act="moe_act" not in modules)
+    spread = pick(cut.sequence_parallel > 0, cut.tp, 1)
+    sent = model.experts_per_token / spread * (inner + low * model.hidden * cut.etp)
+    shared = 0.0
+    if model.shared_ffn and "shared_experts" not in modules:
+        shared = _inner(model, work, model.shared_ffn, kept_act=True)
+    return Kept(cut=shared, whole=(size + norm) * model.hidden + mask + routing, expert=sent)
+
+
+def mamba(run: Run) -> Kept:
+    """One state-space mixer: its norm, its wide projection, the convolution's and the scan's output."""
+    work, model = run.training, run.training.architecture
+    size, inner = element(work), MAMBA_EXPAND * model.hidden
+    mixed = inner + 2 * MAMBA_GROUPS * MAMBA_STATE
+    return Kept(cut=size * (2 * mixed + 3 * inner), whole=(size + saved_input(work)) * model.hidden)

@@ -1,0 +1,34 @@
+"""What was fitted of memory: workspaces, allocator slack, context; `bench/fit_memory.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from clusterwright.catalog.fitted import coefficients
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """All of them; bytes, or shares."""
+
+    workspace: float  # cuBLAS and Transformer Engine workspaces, masks, batches: inside the allocator
+    slack: Mapping[str, float]  # by family: reserved beyond allocated, a share of allocated
+    context: float  # CUDA context with its libraries: outside the allocator
+    nccl: float  # buffers of one communicator
+    spread: float  # P90 of |predicted / measured - 1| on sources held out
+
+
+@cache
+def stored() -> Coefficients:
+    """What the package was shipped with."""
+    return of(coefficients("memory"))
+
+
+def of(table: Mapping[str, Any]) -> Coefficients:
+    """From the stored table; keys that start with an underscore are remarks."""
+    return Coefficients(**{key: value for key, value in table.items() if not key.startswith("_")})

@@ -1,0 +1,73 @@
+"""Peak memory of each pipeline stage, and of the fullest."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.memory.activations import kept, element, tokens
+from clusterwright.plan.memory.coefficients import stored
+from clusterwright.plan.memory.flight import in_flight
+from clusterwright.plan.memory.stage import held, stage_at
+from clusterwright.plan.memory.states import states
+from clusterwright.plan.memory.transients import transients
+from clusterwright.plan.numbers import larger, pick, smaller
+from clusterwright.plan.parameters import count
+from clusterwright.plan.prediction import Memory
+
+if TYPE_CHECKING:
+    from clusterwright.plan.memory.coefficients import Coefficients
+    from clusterwright.plan.memory.stage import Stage
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.run import Run
+
+
+def peak(run: Run, fitted: Coefficients | None = None) -> Memory:
+    """Memory of the fullest GPU in bytes: of the first, second and last stage the one that holds most.
+
+    Stages between hold what the second does, or less.
+    """
+    pp = run.layout.pp
+    fullest = at_stage(run, 0, fitted)
+    for index in (smaller(1, pp - 1), pp - 1):
+        fullest = _fuller(fullest, at_stage(run, index, fitted))
+    return fullest
+
+
+def stages(run: Run, fitted: Coefficients | None = None) -> tuple[Memory, ...]:
+    """Every pipeline stage of one layout, from the first to the last."""
+    return tuple(at_stage(run, index, fitted) for index in range(int(run.layout.pp)))
+
+
+def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memory:
+    """Peak memory of a GPU of that stage."""
+    fitted = fitted or stored()
+    stage = stage_at(count(run.training.architecture), run.layout, index)
+    own = states(run, held(run, stage))
+    activations = kept(run, stage) * in_flight(run.training, run.layout, index) + embedded(run, stage)
+    passing = transients(run, stage) + fitted.workspace
+    allocated = own.weights + own.gradients + own.optimizer + activations + passing
+    slack = fitted.slack.get(run.stack.family, max(fitted.slack.values()))
+    return Memory(
+        weights=own.weights,
+        gradients=own.gradients,
+        optimizer=own.optimizer,
+        activations=activations,
+        transients=passing,
+        fragmentation=slack * allocated,
+        context=fitted.context + fitted.nccl,
+    )
+
+
+def embedded(run: Run, stage: Stage) -> Real:
+    """The mask of the embedding's dropout, of each microbatch in flight on the first stage."""
+    work, cut = run.training, run.layout
+    if not work.dropout:
+        return 0.0
+    mask = work.architecture.hidden / pick(cut.sequence_parallel > 0, cut.tp, 1)
+    return stage.first * tokens(run) * mask * in_flight(work, cut, stage.index)
+
+
+def _fuller(a: Memory, b: Memory) -> Memory:
+    more = b.total > a.total
+    return Memory(*(pick(more, getattr(b, part.name), getattr(a, part.name)) for part in fields(Memory)))

@@ -1,0 +1,103 @@
+"""One pipeline stage: which layers it holds, and how many parameters of them one GPU holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.numbers import larger, pick, smaller
+from clusterwright.plan.parameters import count, padded_vocab
+from clusterwright.plan.run import Schedule
+
+if TYPE_CHECKING:
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.parameters import Parameters
+    from clusterwright.plan.run import Layout, Run
+
+PADS = ("megatron", "megatron-deepspeed", "nemo", "megatron-bridge")  # families that pad the vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What the GPUs of one pipeline stage hold; counts of layers, of all chunks of it."""
+
+    index: Real
+    first: Real  # 1 where it holds the embedding
+    last: Real  # 1 where it holds the head and computes the loss
+    layers: Real
+    dense: Real  # with a dense feed-forward part
+    moe: Real
+    attention: Real
+    mamba: Real
+    mtp: Real  # multi-token-prediction layers
+
+
+def stage_at(params: Parameters, cut: Layout, index: Real) -> Stage:
+    """The stage of that index, 0 to pp - 1.
+
+    Layers that do not divide go to the stages after the first, one each: with pp - 2 left over that is
+    the usual even cut which counts the embedding and the head as a layer each.
+    """
+    layers, start = _span(params.layers, cut.pp, index)
+    ffn = (params.dense_layers + params.moe_layers) / params.layers
+    leading = params.dense_layers if params.moe_layers else 0
+    dense = smaller(larger(leading - start * ffn, 0), layers * ffn) if params.moe_layers else layers * ffn
+    last = 1.0 * (index == cut.pp - 1)
+    if cut.schedule is Schedule.ZB_V:  # the pipeline comes back: the first GPU computes the loss too
+        last = 1.0 * (index == 0)
+    return Stage(
+        index=index,
+        first=1.0 * (index == 0),
+        last=last,
+        layers=layers,
+        dense=dense,
+        moe=layers * ffn - dense,
+        attention=layers * params.attentions / params.layers,
+        mamba=layers * params.mamba_layers / params.layers,
+        mtp=params.mtp_layers * last,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Parameters on one GPU of a stage, before ZeRO cuts anything."""
+
+    dense: Real  # all but the experts
+    expert: Real
+    matrices: Real  # of both, those whose products may run in fp8
+
+
+def held(run: Run, stage: Stage) -> Held:
+    """How many parameters the GPU holds; the copy of a tied embedding on the last stage included."""
+    cut, params = run.layout, count(run.training.architecture)
+    tp, whole = cut.tp, params.down * stage.attention + params.norms * stage.layers
+    body = stage.attention * params.attention + stage.mamba * params.mamba + stage.dense * params.dense_ffn
+    body = (body + stage.moe * params.shared) / tp + whole + stage.moe * params.router
+    extra = stage.mtp * (params.mtp_layer - params.expert * params.experts * (params.moe_layers > 0))
+    body = body + extra / tp + stage.mtp * params.mtp / larger(params.mtp_layers, 1)
+    moe = stage.moe + stage.mtp * (params.moe_layers > 0)
+    expert = moe * params.experts * params.expert / (cut.ep * cut.etp)
+    ends = _ends(run, params, stage)
+    copies = 2 if cut.schedule is Schedule.DUALPIPE else 1  # both directions hold the layers
+    return Held(copies * (body + ends), copies * expert, copies * (body - whole + expert))
+
+
+def vocabulary(run: Run) -> Real:
+    """Rows of the embedding, padded where the software pads."""
+    vocab = run.training.architecture.vocab
+    return padded_vocab(vocab, run.layout.tp) if run.stack.family in PADS else vocab
+
+
+def _ends(run: Run, params: Parameters, stage: Stage) -> Real:
+    table = vocabulary(run) * run.training.architecture.hidden / run.layout.tp
+    on_last = stage.last if params.head else stage.last * (1 - stage.first)
+    also = pick(stage.mtp > 0, stage.last * (1 - stage.first), 0)  # MTP reads the embedding again
+    first = stage.first * (table + params.positions)
+    return first + (on_last + also) * table + stage.last * params.final_norm
+
+
+def _span(layers: int, stages: Real, index: Real) -> tuple[Real, Real]:
+    """(How many layers, which one is the first) of a stage."""
+    each, left = layers // stages, layers % stages
+    more = 1.0 * ((index >= 1) & (index <= left))
+    return each + more, index * each + smaller(larger(index - 1, 0), left)

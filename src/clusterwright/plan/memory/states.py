@@ -1,0 +1,93 @@
+"""Weights, gradients and optimiser states of one GPU, in bytes, after ZeRO has cut them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.memory.activations import element
+from clusterwright.plan.numbers import larger, pick
+
+if TYPE_CHECKING:
+    from clusterwright.plan.memory.stage import Held
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.run import Layout, Run, Training
+
+LORA_RANK = 32  # Megatron-Bridge's default `dim` of LoRA
+FLAT = ("fsdp", "nemo-automodel", "maxtext", "torchtitan")  # families whose only sharded copy is the fp32 one
+# bytes per parameter beside the fp32 master copy: moments in fp32, in 8 bits (Dettmers 2110.02861), momentum only
+MOMENTS = {"adam": 8.0, "adamw": 8.0, "adam8bit": 2.0, "sgd": 4.0, "muon": 4.0}
+# copies in the products' precision that the layers keep beside the weights: rows and columns apart
+COPIES = {"fp8": 2.0, "mxfp8": 2.0 + 2 / 32, "nvfp4": 1.0 + 2 / 16}
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """Bytes on one GPU."""
+
+    weights: Real
+    gradients: Real
+    optimizer: Real
+
+
+def states(run: Run, own: Held) -> States:
+    """Of the dense parameters and the experts, each over its own data-parallel group."""
+    dense = _of(run, own.dense, own.matrices, shards(run.layout))
+    expert = _of(run, own.expert, 0.0, expert_shards(run.layout))
+    return States(
+        weights=dense.weights + expert.weights,
+        gradients=dense.gradients + expert.gradients,
+        optimizer=dense.optimizer + expert.optimizer,
+    )
+
+
+def shards(cut: Layout) -> Real:
+    """GPUs over which ZeRO spreads one copy of the dense parameters."""
+    return pick(cut.shard > 0, cut.shard, cut.dp * cut.cp)
+
+
+def expert_shards(cut: Layout) -> Real:
+    """The same for an expert: fewer, because ep x etp GPUs already hold different ones."""
+    return larger(shards(cut) * cut.tp / (cut.ep * cut.etp), 1)
+
+
+def _of(run: Run, count: Real, matrices: Real, shard: Real) -> States:
+    work, cut = run.training, run.layout
+    weight, gradient, optimizer = per_parameter(work, cut, run.stack.family)
+    copies = 0.0 if run.stack.family in FLAT else _copies(work) * matrices
+    trained = lora(work) if work.task == "lora" else count
+    weights = weight * count / pick(cut.zero >= 3, shard, 1) + copies
+    return States(
+        weights=weights * (1 - 1.0 * (cut.offload >= 2)),
+        gradients=gradient * trained / pick(cut.zero >= 2, shard, 1),
+        optimizer=optimizer * trained / pick(cut.zero >= 1, shard, 1) * (1 - 1.0 * (cut.offload >= 1)),
+    )
+
+
+def per_parameter(work: Training, cut: Layout, family: str) -> tuple[Real, Real, Real]:
+    """Bytes of one parameter as (weight, gradient, optimiser states with the fp32 copy)."""
+    moments = MOMENTS[work.optimizer]
+    if element(work) == 4:
+        return 4.0, 4.0, moments
+    low = 0.0 if work.fp8_parameters else 2.0
+    weight, master = low, 4.0
+    if family in FLAT:
+        return (
+            pick(cut.zero >= 3, 4.0, weight),
+            pick(cut.zero >= 3, 4.0, work.gradient_bytes),
+            moments + pick(cut.zero >= 3, 0.0, master),
+        )
+    return weight, float(work.gradient_bytes), moments + master
+
+
+def _copies(work: Training) -> float:
+    return COPIES.get(work.precision, 0.0)
+
+
+def lora(work: Training) -> float:
+    """Parameters of low-rank adapters on all four matrices of every layer (Hu et al. 2106.09685)."""
+    model = work.architecture
+    q, kv = model.heads * model.head_dim, 2 * model.kv_heads * model.head_dim
+    wide = model.ffn * (2 if model.gated else 1)
+    sides = (model.hidden + q + kv) + (q + model.hidden) + (model.hidden + wide) + (model.ffn + model.hidden)
+    return LORA_RANK * sides * model.layers

@@ -1,0 +1,71 @@
+"""What is held for a moment at the fullest instant: logits, a recomputed layer, gathered parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.memory.activations import Kept, attention, dense, element, experts, tokens, widths
+from clusterwright.plan.memory.stage import vocabulary
+from clusterwright.plan.memory.states import FLAT
+from clusterwright.plan.numbers import larger, pick
+from clusterwright.plan.parameters import count
+
+if TYPE_CHECKING:
+    from clusterwright.plan.memory.stage import Stage
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.run import Run
+
+
+def transients(run: Run, stage: Stage) -> Real:
+    """The larger of the loss on the last stage and one layer's backward pass, and gathered parameters."""
+    return larger(stage.last * loss(run), backward(run, stage)) + gathered(run, stage)
+
+
+def loss(run: Run) -> Real:
+    """Logits in the products' precision and in fp32: the loss works in place on the second.
+
+    As Megatron's vocabulary-parallel cross entropy; torch's own keeps one more copy in fp32.
+    """
+    work, cut = run.training, run.layout
+    if work.fused_loss:
+        return 0.0
+    copies = 8.0 if run.stack.family in FLAT else 4.0
+    extra = 1.0 + 4.0 * work.architecture.mtp_layers / (element(work) + copies)
+    head = 2 * element(work) * work.architecture.hidden / pick(cut.sequence_parallel > 0, cut.tp, 1)
+    return tokens(run) * ((element(work) + copies) * vocabulary(run) / cut.tp * extra + head)
+
+
+def backward(run: Run, stage: Stage) -> Real:
+    """What one layer holds while its backward pass runs, beyond what was kept for it."""
+    cut = run.layout
+    whole = attention(run, ()) + dense(run, ())
+    if run.training.architecture.experts:
+        moe = attention(run, ()) + experts(run, ())
+        whole = Kept(*(larger(a, b) for a, b in zip(_parts(whole), _parts(moe), strict=True)))
+    again = pick(cut.recompute >= 2, whole.on(cut), 0.0)
+    return tokens(run) * (again + gradients(run).on(cut))
+
+
+def gradients(run: Run) -> Kept:
+    """Gradients of one layer's activations alive at once: of the wider of its two halves."""
+    work, model = run.training, run.training.architecture
+    size = element(work)
+    q, k, v = widths(model)
+    scores = 0.0 if work.flash_attention else 2 * size * model.heads * work.seq_len
+    width = max(model.ffn, model.expert_ffn * model.experts_per_token + model.shared_ffn)
+    ffn = size * width * (3 if model.gated else 2)
+    return Kept(cut=max(size * (q + k + v) + scores, ffn), whole=2 * size * model.hidden)
+
+
+def gathered(run: Run, stage: Stage) -> Real:
+    """ZeRO-3: this layer's and the next one's parameters whole, one layer's gradient whole."""
+    work, cut, params = run.training, run.layout, count(run.training.architecture)
+    own = params.attention + params.down + (params.dense_ffn if params.dense_layers else 0)
+    moe = params.shared + params.router + params.expert * params.experts / (cut.ep * cut.etp) * cut.tp
+    table = vocabulary(run) * work.architecture.hidden
+    unit = larger(own + moe * (params.moe_layers > 0), table)
+    return pick(cut.zero >= 3, 3 * element(work) * unit / cut.tp, 0.0)
+
+
+def _parts(kept: Kept) -> tuple[Real, Real, Real]:
+    return kept.cut, kept.whole, kept.expert

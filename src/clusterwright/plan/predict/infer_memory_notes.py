@@ -1,0 +1,51 @@
+"""What memory needs to know beyond the columns of a row: flags in its notes, and its software's defaults."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.predict.words import says
+
+if TYPE_CHECKING:
+    from clusterwright.plan.predict.cells import Cells
+    from clusterwright.plan.run import Layout, Run, Training
+
+
+def with_memory_facts(run: Run, cells: Cells, settings: dict[str, str]) -> Run:
+    """The run with what is kept, cut and fused as the notes say."""
+    layout = _layout(run, cells, settings)
+    return replace(run, training=_training(run, cells, settings), layout=layout)
+
+
+def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
+    work = run.training
+    return replace(
+        work,
+        dropout=work.dropout or _dropout(run, settings),
+        optimizer="muon" if says(cells, r"(?<![a-z])muon(?![a-z])") else work.optimizer,
+        fused_loss=says(cells, r"\bliger\b|cut[- ]cross[- ]entropy"),
+        fp8_parameters=says(cells, r"fp8-param-gather=True"),
+    )
+
+
+def _dropout(run: Run, settings: dict[str, str]) -> bool:
+    """Megatron's own default is 0.1; models without biases and with a head of their own are trained without."""
+    flags = run.stack.family == "megatron" and bool(
+        {"transformer-impl", "attention-backend"} & settings.keys()
+    )
+    model = run.training.architecture
+    return flags and (model.tied or settings.get("disable-bias-linear") != "True")
+
+
+def _layout(run: Run, cells: Cells, settings: dict[str, str]) -> Layout:
+    cut, model = run.layout, run.training.architecture
+    if model.experts and "transformer-impl" in settings and "expert-tensor-parallel-size" not in settings:
+        cut = replace(cut, etp=cut.tp)  # Megatron-Core's default
+    named = re.search(r"recompute-modules=\[([\w ]+)\]", cells.text("notes_url"))
+    if named:
+        cut = replace(cut, recompute_modules=tuple(named[1].split()))
+    elif "per-op" in cells.text("recompute"):
+        cut = replace(cut, recompute_modules=("per-op",))
+    return cut
