@@ -1,0 +1,184 @@
+"""The fewest GPUs that do a workload before its deadline.
+
+Sizes are tried from the smallest up, each with its best layout, so that a later deadline can only find the
+same size or a smaller one. Whole nodes are bought; within one node fewer GPUs may be enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.plan.cost.goodput import goodput
+from clusterwright.plan.parameters import count
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.plan.cost.goodput import Goodput
+    from clusterwright.plan.prediction import Memory, Time
+    from clusterwright.plan.run import Layout, Machine, Training
+    from clusterwright.plan.sizing.workload import Workload
+
+MOST_NODES = 2048  # 16,384 GPUs, the largest run whose figures were published (Llama 3, 2407.21783)
+HOUR_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The best way found to cut a training over a machine."""
+
+    layout: Layout
+    time: Time  # of one iteration
+    span_s: tuple[float, float]  # P10 and P90 of it
+    memory: Memory
+
+
+Planner = Callable[["Training", "Machine"], "Cut | None"]  # None: nothing fits
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """How sizes are made, cut and interrupted."""
+
+    plan: Planner
+    make: Callable[[Gpu, int], Machine]
+    write_s: float  # the training stands still so long for a checkpoint
+    most_nodes: int = MOST_NODES
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """A workload on a machine: how long, and what it takes."""
+
+    workload: Workload
+    machine: Machine
+    cut: Cut
+    kept: Goodput
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that train."""
+        return self.machine.gpus
+
+    @property
+    def nodes(self) -> int:
+        """Whole nodes that hold them."""
+        return math.ceil(self.machine.gpus / self.machine.gpus_per_node)
+
+    @property
+    def hours(self) -> float:
+        """Likely, with what failures and checkpoints cost."""
+        return self._hours(float(self.cut.time.total))
+
+    @property
+    def hours_range(self) -> tuple[float, float]:
+        """P10 and P90 of the prediction."""
+        return self._hours(self.cut.span_s[0]), self._hours(self.cut.span_s[1])
+
+    @property
+    def gpu_hours(self) -> float:
+        """GPU-hours of the GPUs that train."""
+        return self.hours * self.gpus
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Of the whole machine while it trains, checkpoints and failures not counted."""
+        training = self.workload.training
+        return training.global_batch * training.seq_len / float(self.cut.time.total)
+
+    def _hours(self, iteration_s: float) -> float:
+        return self.workload.steps * iteration_s / self.kept.share / HOUR_S
+
+
+def sized(workload: Workload, machine: Machine, means: Means) -> Sized | None:
+    """How long the workload takes on that machine; None where it does not fit."""
+    cut = means.plan(workload.training, machine)
+    if cut is None:
+        return None
+    nodes = math.ceil(machine.gpus / machine.gpus_per_node)
+    length_s = workload.steps * float(cut.time.total)
+    return Sized(workload, machine, cut, goodput(nodes, write_s=means.write_s, length_s=length_s))
+
+
+def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means) -> Sized:
+    """The smallest size that is likely done by the deadline.
+
+    Raises:
+        WrightError: deadline-impossible, with what would do; size-does-not-fit where no size holds the model.
+    """
+    tried: list[Sized] = []
+    possible = False
+    for gpus in sizes(means.make(gpu, 1).gpus_per_node, means.most_nodes):
+        if least_s(workload, gpu, gpus) > deadline_s:
+            continue  # not even at the peak rate
+        possible = True
+        found = sized(workload, means.make(gpu, gpus), means)
+        if found is None:
+            continue
+        if found.hours * HOUR_S <= deadline_s:
+            return found
+        tried.append(found)
+    raise _impossible(workload, gpu, deadline_s, tried, means.most_nodes, possible=possible)
+
+
+def sizes(gpus_per_node: int, most_nodes: int) -> Iterator[int]:
+    """Sizes to try: powers of two in a node, every number of nodes to 16, then eight in each doubling."""
+    within = 1
+    while within < gpus_per_node:
+        yield within
+        within *= 2
+    step, nodes = 1, 1
+    while nodes <= most_nodes:
+        yield nodes * gpus_per_node
+        if nodes >= 16 * step:
+            step *= 2
+        nodes += step
+
+
+def least_s(workload: Workload, gpu: Gpu, gpus: int) -> float:
+    """Seconds that it takes at least: 6 FLOPs a token and matrix parameter (LoRA: 4), at the peak rate.
+
+    Attention and the embedding are left out, so that it is a true bound.
+    """
+    training = workload.training
+    model = count(training.architecture)
+    unused = model.experts - training.architecture.experts_per_token
+    active = model.total - model.embedding - model.moe_layers * model.expert * unused
+    flops = (4 if training.task == "lora" else 6) * active * workload.tokens
+    return flops / (gpus * gpu.peak.get(training.precision, max(gpu.peak.values())))
+
+
+def _impossible(
+    workload: Workload, gpu: Gpu, deadline_s: float, tried: list[Sized], most_nodes: int, *, possible: bool
+) -> WrightError:
+    name, model = gpu.name, workload.training.architecture.name
+    if not tried and possible:
+        message = f"{model} does not fit on any number of {name} up to {most_nodes} nodes"
+        mend = "take a GPU with more memory, a shorter --seq, or see the remedies: wright plan search"
+        return WrightError.of("size-does-not-fit", message, mend, exit_code=EXIT_USAGE)
+    if not tried:
+        message = f"{deadline_s / HOUR_S:g} h is not possible on {most_nodes} nodes of {name}, even at its peak rate"
+        mend = "give more time, less data, or a smaller model"
+        return WrightError.of("deadline-impossible", message, mend, exit_code=EXIT_USAGE)
+    best = min(tried, key=lambda each: each.hours)
+    message = (
+        f"{deadline_s / HOUR_S:g} h is not possible for {model} on {name}: "
+        f"the fastest is {best.hours:.3g} h on {best.gpus} GPUs, at {_held_by(best)}"
+    )
+    mend = f"{_more_batch(workload, best)}a faster GPU, a smaller model, less data, or {best.hours:.3g} h"
+    return WrightError.of("deadline-impossible", message, mend, exit_code=EXIT_USAGE)
+
+
+def _held_by(best: Sized) -> str:
+    training = best.workload.training
+    if float(best.cut.layout.dp) * float(best.cut.layout.micro_batch) >= training.global_batch:
+        return f"one sequence of the batch of {training.global_batch} on each replica"
+    return "what the network lets it use"
+
+
+def _more_batch(workload: Workload, best: Sized) -> str:
+    batch = workload.training.global_batch
+    return f"a larger --global-batch than {batch} (more GPUs can share it), " if best.gpus >= batch else ""

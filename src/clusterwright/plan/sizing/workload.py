@@ -1,0 +1,134 @@
+"""The work to be done: a training, how much data, how often."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from clusterwright.errors import EXIT_USAGE, Finding, WrightError
+from clusterwright.plan.run import Training
+from clusterwright.plan.sizing.quantity import parse_count
+from clusterwright.units import QuantityError, parse_duration
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.model import Architecture
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """What a task is done with where nothing is said."""
+
+    seq_len: int
+    global_batch: int
+    epochs: float
+    source: str
+
+
+_TUNING = Usual(2048, 64, 3, "batch as Llama 2, 2307.09288, 3.1; length as Vicuna; epochs as Stanford Alpaca")
+USUAL = {
+    "pretrain": Usual(4096, 1024, 1, "Llama 2, 2307.09288, 2.2: 4,096 tokens, 4 M a batch"),
+    "sft": _TUNING,
+    "lora": _TUNING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A training and its data; one sample is one sequence of `training.seq_len` tokens."""
+
+    training: Training
+    samples: float  # of one epoch
+    epochs: float = 1
+    notes: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> float:
+        """Iterations; the last one of each epoch may be short, and takes as long."""
+        return math.ceil(self.samples / self.training.global_batch) * self.epochs
+
+    @property
+    def tokens(self) -> float:
+        """Tokens that go through the model, padding counted."""
+        return self.steps * self.training.global_batch * self.training.seq_len
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was typed; empty where nothing was."""
+
+    architecture: Architecture
+    task: str = "pretrain"
+    samples: str = ""
+    tokens: str = ""
+    seq: str = ""
+    epochs: float | None = None
+    global_batch: str = ""
+    deadline: str = ""
+
+
+@dataclass(slots=True)
+class _Reader:
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def read(self, what: str, text: str, parse: Callable[[str], T], usual: T) -> T:
+        if not text:
+            return usual
+        try:
+            return parse(text)
+        except QuantityError as why:
+            self.findings.append(Finding("bad-quantity", f"{what}: {why.message}", why.mend))
+            return usual
+
+    def refuse(self, message: str, mend: str) -> None:
+        self.findings.append(Finding("size-workload", message, mend))
+
+
+def workload(asked: Asked) -> tuple[Workload, float]:
+    """The work, and the deadline in seconds (infinite where none was given).
+
+    Raises:
+        WrightError: bad-quantity or size-workload, everything at once.
+    """
+    reader = _Reader()
+    usual = USUAL.get(asked.task) or USUAL["pretrain"]
+    if asked.task not in USUAL:
+        reader.refuse(f"there is no task `{asked.task}`", f"take one of {', '.join(USUAL)}")
+    seq = reader.read("--seq", asked.seq, parse_count, usual.seq_len)
+    batch = reader.read("--global-batch", asked.global_batch, parse_count, usual.global_batch)
+    samples = _samples(asked, reader, seq)
+    deadline = reader.read("--deadline", asked.deadline, parse_duration, math.inf)
+    epochs = usual.epochs if asked.epochs is None else asked.epochs
+    if deadline <= 0:
+        reader.refuse("--deadline is no time at all", "write it as 3h or 2d12h")
+    if epochs <= 0:
+        reader.refuse(f"--epochs is {epochs:g}, but must be more than 0", "write 1 to see the data once")
+    if reader.findings:
+        raise WrightError(*reader.findings, exit_code=EXIT_USAGE)
+    training = Training(asked.architecture, seq, batch, task=asked.task)
+    return Workload(training, samples, epochs, _notes(asked, usual, seq)), deadline
+
+
+def _samples(asked: Asked, reader: _Reader, seq: int) -> float:
+    if bool(asked.samples) == bool(asked.tokens):
+        both = "both are given" if asked.samples else "neither is given"
+        reader.refuse(f"how much data: {both}", "give either --samples 52k or --tokens 1e9")
+    if asked.tokens:
+        return reader.read("--tokens", asked.tokens, parse_count, seq) / seq
+    return reader.read("--samples", asked.samples, parse_count, 1)
+
+
+def _notes(asked: Asked, usual: Usual, seq: int) -> tuple[str, ...]:
+    said = {"--seq": asked.seq, "--global-batch": asked.global_batch, "--epochs": asked.epochs is not None}
+    values = {"--seq": seq, "--global-batch": usual.global_batch, "--epochs": usual.epochs}
+    assumed = [f"{option} {values[option]:g}" for option in said if not said[option]]
+    notes = [f"assumed {', '.join(assumed)} for {asked.task} ({usual.source})"] if assumed else []
+    if asked.samples:
+        notes.append(
+            f"each sample is counted as {seq} tokens, padded or packed; shorter ones packed take less time"
+        )
+    return tuple(notes)
