@@ -28,9 +28,7 @@ class Architecture:
     rope_head_dim: int = 0
     v_head_dim: int = 0
     window: int = 0  # sliding-window attention
-    window_every: int = (
-        0  # of so many layers one is full attention, the others windowed; 0: as `window` says, all
-    )
+    window_every: int = 0  # of so many layers one is full attention, the others windowed; 0: all are windowed
     experts: int = 0
     experts_per_token: int = 0
     expert_ffn: int = 0
@@ -39,4 +37,8 @@ class Architecture:
     mtp_layers: int = 0
     mamba_layers: int = 0  # layers that are state-space mixers instead of attention
     attention_layers: int = -1  # -1: all
+    mamba_heads: int = 0  # of one mixer; 0: as many heads of 64 as twice the width holds (Mamba-2)
+    mamba_head_dim: int = 0
+    mamba_state: int = 0  # width of the state; 0: 128
+    expert_width: int = 0  # the width that experts work at, where they are behind a projection; 0: hidden
     source: str = ""

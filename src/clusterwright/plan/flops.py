@@ -98,21 +98,22 @@ def ffn(model: Architecture, width: float) -> float:
 
 def moe(model: Architecture) -> float:
     """Router, the experts one token visits, and the shared expert."""
-    routed = model.experts_per_token * ffn(model, model.expert_ffn)
-    return routed + ffn(model, model.shared_ffn) + 2 * model.hidden * model.experts
+    narrow = model.expert_width / model.hidden if model.expert_width else 1
+    routed = model.experts_per_token * ffn(model, model.expert_ffn) * narrow
+    around = 4 * model.hidden * model.expert_width  # into the experts' own width and back
+    return routed + around + ffn(model, model.shared_ffn) + 2 * model.hidden * model.experts
 
 
 def mamba_widths(model: Architecture) -> tuple[float, float]:
     """Widths of a Mamba-2 mixer: of its product in (two inner, states of all groups, heads), and of its inner part."""
-    inner = parameters.MAMBA_EXPAND * model.hidden
-    states = 2 * parameters.MAMBA_GROUPS * parameters.MAMBA_STATE
-    return 2 * inner + states + inner / parameters.MAMBA_HEAD, inner
+    inner, heads, state = parameters.mamba_shape(model)
+    return 2 * inner + 2 * parameters.MAMBA_GROUPS * state + heads, inner
 
 
 def mamba(model: Architecture) -> float:
     """One Mamba-2 mixer, per token: the products in and out, and the scan's over its states."""
     entry, inner = mamba_widths(model)
-    return 2 * model.hidden * (entry + inner) + 6 * inner * parameters.MAMBA_STATE
+    return 2 * model.hidden * (entry + inner) + 6 * inner * parameters.mamba_shape(model)[2]
 
 
 def head(model: Architecture) -> float:

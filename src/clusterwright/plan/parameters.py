@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clusterwright.catalog.model import Architecture
+    from clusterwright.plan.numbers import Real
 
 MAMBA_EXPAND = 2  # inner width over hidden, Mamba-2 (Dao and Gu 2405.21060)
 MAMBA_HEAD = 64  # width of one state-space head, same
@@ -88,8 +89,8 @@ def count(model: Architecture) -> Parameters:
     return Parameters(
         attention=attention,
         dense_ffn=_ffn(model, model.ffn, matrices),
-        expert=_ffn(model, model.expert_ffn, matrices) + bias * model.hidden,
-        shared=_ffn(model, model.shared_ffn, matrices),
+        expert=_expert(model, matrices) + bias * model.hidden,
+        shared=_ffn(model, model.shared_ffn, matrices) + 2 * model.hidden * model.expert_width,
         router=(model.hidden + bias) * model.experts,
         norms=(1 if pure else 2) * model.hidden * (1 + 2 * bias),
         embedding=(model.vocab + model.learned_positions) * model.hidden,
@@ -110,7 +111,7 @@ def count(model: Architecture) -> Parameters:
     )
 
 
-def padded_vocab(vocab: float, tp: float = 1, multiple: int = 128) -> float:
+def padded_vocab(vocab: int, tp: Real = 1, multiple: int = 128) -> Real:
     """Rows of the embedding after padding: Megatron rounds up to `multiple` x tp."""
     whole = multiple * tp
     return -(-vocab // whole) * whole
@@ -136,9 +137,21 @@ def _ffn(model: Architecture, width: int, matrices: int) -> float:
     return matrices * model.hidden * width + inner
 
 
+def _expert(model: Architecture, matrices: int) -> float:
+    """One expert; it may work at a narrower width than the model's (Nemotron 3 Super)."""
+    inner = (matrices - 1) * model.expert_ffn if model.biases else 0
+    return matrices * (model.expert_width or model.hidden) * model.expert_ffn + inner
+
+
+def mamba_shape(model: Architecture) -> tuple[float, float, float]:
+    """Inner width, heads and state of one mixer."""
+    inner = model.mamba_heads * model.mamba_head_dim or MAMBA_EXPAND * model.hidden
+    return inner, model.mamba_heads or inner / MAMBA_HEAD, model.mamba_state or MAMBA_STATE
+
+
 def _mamba(model: Architecture) -> float:
-    inner = MAMBA_EXPAND * model.hidden
-    heads, mixed = inner / MAMBA_HEAD, inner + 2 * MAMBA_GROUPS * MAMBA_STATE
+    inner, heads, state = mamba_shape(model)
+    mixed = inner + 2 * MAMBA_GROUPS * state
     project = model.hidden * (inner + mixed + heads) + inner * model.hidden
     return project + mixed * (MAMBA_KERNEL + 1) + 3 * heads + inner
 
