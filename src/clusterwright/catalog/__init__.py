@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clusterwright.catalog.models import architecture, architectures, resembling
 from clusterwright.catalog.gpus import gpu, gpus
+from clusterwright.catalog.models import architecture, architectures, resembling
 from clusterwright.catalog.own import Own
 
 __all__ = ["Own", "architecture", "architectures", "gpu", "gpus", "resembling"]
