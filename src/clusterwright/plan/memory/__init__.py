@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from clusterwright.plan.memory.peak import peak, stages
+from clusterwright.plan.memory.reported import Definition, reported
 
-__all__ = ["peak", "stages"]
+__all__ = ["Definition", "peak", "reported", "stages"]

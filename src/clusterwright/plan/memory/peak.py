@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.memory.activations import kept, element, tokens
+from clusterwright.plan.memory.activations import kept, tokens
 from clusterwright.plan.memory.coefficients import stored
 from clusterwright.plan.memory.flight import in_flight
 from clusterwright.plan.memory.stage import held, stage_at
 from clusterwright.plan.memory.states import states
 from clusterwright.plan.memory.transients import transients
-from clusterwright.plan.numbers import larger, pick, smaller
+from clusterwright.plan.numbers import pick, smaller
 from clusterwright.plan.parameters import count
 from clusterwright.plan.prediction import Memory
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def transients(run: Run, stage: Stage) -> Real:
     """The larger of the loss on the last stage and one layer's backward pass, and gathered parameters."""
-    return larger(stage.last * loss(run), backward(run, stage)) + gathered(run, stage)
+    return larger(stage.last * loss(run), backward(run)) + gathered(run)
 
 
 def loss(run: Run) -> Real:
@@ -35,7 +35,7 @@ def loss(run: Run) -> Real:
     return tokens(run) * ((element(work) + copies) * vocabulary(run) / cut.tp * extra + head)
 
 
-def backward(run: Run, stage: Stage) -> Real:
+def backward(run: Run) -> Real:
     """What one layer holds while its backward pass runs, beyond what was kept for it."""
     cut = run.layout
     whole = attention(run, ()) + dense(run, ())
@@ -57,7 +57,7 @@ def gradients(run: Run) -> Kept:
     return Kept(cut=max(size * (q + k + v) + scores, ffn), whole=2 * size * model.hidden)
 
 
-def gathered(run: Run, stage: Stage) -> Real:
+def gathered(run: Run) -> Real:
     """ZeRO-3: this layer's and the next one's parameters whole, one layer's gradient whole."""
     work, cut, params = run.training, run.layout, count(run.training.architecture)
     own = params.attention + params.down + (params.dense_ffn if params.dense_layers else 0)

@@ -6,11 +6,25 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.memory.reported import Definition
 from clusterwright.plan.predict.words import says
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.cells import Cells
     from clusterwright.plan.run import Layout, Run, Training
+
+
+# Words of a source or note -> what its memory figure is; the first that is found.
+_DEFINITIONS = (
+    (r"\(rank reported\)|functional-test golden", Definition.LAST_RANK),
+    (r"nvidia-smi|bigscience", Definition.TOTAL),
+    (r"max_memory_reserved", Definition.RESERVED),
+)
+
+
+def definition(cells: Cells) -> Definition:
+    """Which number a measurement of this source would be; the allocator's peak where it does not say."""
+    return next((kind for words, kind in _DEFINITIONS if says(cells, words)), Definition.ALLOCATED)
 
 
 def with_memory_facts(run: Run, cells: Cells, settings: dict[str, str]) -> Run:
