@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog.gpu import Gpu
 from clusterwright.catalog.gpus import gpu
+from clusterwright.catalog.models import architecture, resembling
 from clusterwright.errors import WrightError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Known:
         return found
 
     def architecture(self, name: str) -> Architecture | None:
-        """The model of that name; None where the catalogue has none."""
+        """The model of that name, or the one that it was cut from; None where the catalogue has neither."""
         if name not in self._models:
             self._models[name] = self._find_model(name)
         return self._models[name]
@@ -53,8 +54,6 @@ class Known:
 
     def _find_model(self, name: str) -> Architecture | None:
         try:
-            from clusterwright.catalog import models  # noqa: PLC0415 (stopgap: it is on its way)
-
-            return models.architecture(name, self.own)
-        except (ImportError, WrightError):
-            return None
+            return architecture(name, self.own)
+        except WrightError:
+            return resembling(name)

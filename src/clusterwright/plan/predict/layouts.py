@@ -7,7 +7,7 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from clusterwright.plan.predict.words import data_parallel_degree, says
-from clusterwright.plan.run import Layout, Offload, Recompute
+from clusterwright.plan.run import Layout, Offload, Recompute, Schedule
 
 if TYPE_CHECKING:
     from clusterwright.catalog.gpu import Gpu
@@ -25,6 +25,14 @@ _STATE_BYTES = (
 )
 _ROOM = 0.75  # of a GPU's memory that states may take
 _MOST_TP = 8  # tensor parallelism stays in a node
+_CORE_ATTENTION = ("core_attn",)
+_SCHEDULES = (  # names of Qi et al. 2401.10241 and 2405.15362, and of DeepSeek-V3 2412.19437
+    (r"\bzb-?v\b|zero bubble v", Schedule.ZB_V),
+    (r"\bzb-?(?:h2|2p)\b", Schedule.ZB_H2),
+    (r"\bzb-?(?:h1|1p)\b", Schedule.ZB_H1),
+    (r"dualpipe", Schedule.DUALPIPE),
+    (r"gpipe|\bafab\b", Schedule.AFAB),
+)
 _NO_SEQUENCE_PARALLEL_BEFORE = 2022  # Korthikanti et al. 2205.05198
 _DISTRIBUTED_OPTIMIZER_SINCE = 2023
 
@@ -82,6 +90,8 @@ def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
             recompute=_recompute(cells, setting, zero),
             sequence_parallel=_sequence_parallel(cells, setting, tp),
             offload=_offload(cells),
+            schedule=_schedule(cells),
+            recompute_modules=_modules(setting),
         ),
         batch,
     )
@@ -235,6 +245,16 @@ def _offload(cells: Cells) -> Offload:
         if says(cells, r"(?<!no )(?:cpu adam|optimi[sz]er offload|cpu offload)(?!=False)")
         else Offload.NONE
     )
+
+
+def _schedule(cells: Cells) -> Schedule:
+    return next((kind for pattern, kind in _SCHEDULES if says(cells, pattern)), Schedule.ONE_F_ONE_B)
+
+
+def _modules(setting: Setting) -> tuple[str, ...]:
+    """What selective recomputation covers, as Megatron-Core's flag lists it."""
+    said = setting.settings.get("recompute-modules", "").strip("[]").replace(",", " ").split()
+    return tuple(said) or _CORE_ATTENTION
 
 
 def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _COMPLETE = ("layers", "hidden", "heads", "seq_len", "num_gpus", "global_batch", "micro_batch", "tp", "pp")
 _FLASH_SINCE = 2023  # in Megatron-LM and most others; Dao et al. 2205.14135
 _USUAL_SEQ_LEN = 4096
+_RECIPES = r"\bnemo\b|megatron-bridge|dgxc"  # tuned by the maker of the GPU
 
 
 def complete(row: dict[str, str]) -> bool:
@@ -65,7 +66,15 @@ def _training(cells: Cells, setting: layouts.Setting, batch: int) -> Training:
         gradient_bytes=_gradient_bytes(cells, setting.stack, precision),
         flash_attention=_flash(setting),
         dropout=setting.stack.family == "megatron" and setting.stack.year < _FLASH_SINCE,
+        fused_loss=words.says(cells, r"\bliger\b|cut cross[- ]entropy|fused linear cross"),
+        fp8_parameters=_fp8_parameters(cells, setting.settings, precision),
     )
+
+
+def _fp8_parameters(cells: Cells, settings: dict[str, str], precision: str) -> bool:
+    """By flag, and in NeMo's and Bridge's fp8 recipes, which gather parameters in fp8."""
+    recipes = words.says(cells, _RECIPES) and precision in {"fp8", "mxfp8"}
+    return settings.get("fp8-param-gather") == "True" or recipes
 
 
 def _task(cells: Cells) -> str:
@@ -90,5 +99,5 @@ def _gradient_bytes(cells: Cells, stack: Stack, precision: str) -> int:
     """fp16 in Megatron keeps gradients in fp16, bf16 in fp32; NeMo's and Bridge's recipes reduce in bf16."""
     if words.says(cells, r"fp32 grad"):
         return 4
-    recipes = words.says(cells, r"\bnemo\b|megatron-bridge|dgxc")
+    recipes = words.says(cells, _RECIPES)
     return 2 if precision == "fp16" or recipes or stack.family == "deepspeed" else 4

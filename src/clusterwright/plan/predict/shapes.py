@@ -50,8 +50,8 @@ def architecture(
     cells: Cells, named: Callable[[str], Architecture | None], settings: dict[str, str]
 ) -> Architecture:
     """The architecture; notes say what was not in the row. `named` finds a name in the catalogue."""
-    name = _name(cells.text("model"))
-    known = named(name) if name else None
+    text = cells.text("model")
+    name, known = _name(text), named(text) if text else None
     if known:
         model = _of_catalogue(cells, known)
     elif cells.number("params_b") or cells.whole("hidden"):
@@ -63,6 +63,8 @@ def architecture(
             "give layers, hidden and heads, or params_b, or add the model to your catalogue",
         )
         model = Architecture(name or "unknown", 1, 1, 1, 1, 1, 4, 1)
+    if says(cells, r"w/o mtp|without mtp|no mtp"):
+        model = replace(model, mtp_layers=0)
     model = _with_flags(model, settings)
     _compare(cells, model)
     return model

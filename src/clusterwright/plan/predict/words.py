@@ -30,7 +30,7 @@ _BEFORE_BF16 = ("v100", "p100", "t4", "2080", "titan")
 # Names of settings as Megatron, NeMo, DeepSpeed and Composer spell them; nothing else in the notes is read.
 _SETTING = re.compile(
     r"(?<![\w-])(TP|PP|CP|EP|VP|MBS|GA|GAS|grad_accum|attention-backend|transformer-impl|use-flash-attn"
-    r"|sequence-parallel|use-distributed-optimizer|recompute-granularity|num-experts|moe-router-topk"
+    r"|sequence-parallel|use-distributed-optimizer|recompute-granularity|recompute-modules|fp8-param-gather|num-experts|moe-router-topk"
     r"|moe-ffn-hidden-size|moe-shared-expert-intermediate-size|moe-layer-freq|expert-tensor-parallel-size"
     r"|expert-model-parallel-size|multi-latent-attention|mtp-num-layers|swiglu|disable-bias-linear"
     r"|untie-embeddings-and-output-weights|use-megatron-fsdp|num-distributed-optimizer-instances"
