@@ -1,0 +1,238 @@
+"""Convolutional networks as lists of convolutions, so that FLOPs, bytes and parameters are counted directly.
+
+Sources: ResNet (He et al. 1512.03385; stride in the 3x3, as v1.5 of torchvision and NVIDIA), ResNeXt (1611.05431),
+Wide ResNet (1605.07146), VGG (1409.1556), MobileNetV2 (1801.04381), EfficientNet (1905.11946).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, partial
+from itertools import pairwise
+from math import ceil
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """One convolution on one image, with the batch norm that follows it."""
+
+    inputs: int  # channels
+    outputs: int
+    kernel: int  # of a square
+    stride: int
+    groups: int
+    height: int  # of the output, elements
+    width: int
+    norm: bool = True  # a batch norm follows
+    bias: bool = False
+
+    @property
+    def weights(self) -> int:
+        """Parameters, of the norm and the bias too."""
+        own = self.outputs * self.inputs // self.groups * self.kernel**2
+        return own + self.outputs * (2 * self.norm + self.bias)
+
+    @property
+    def elements(self) -> int:
+        """Elements of the output."""
+        return self.outputs * self.height * self.width
+
+    @property
+    def flops(self) -> int:
+        """Forward, a multiply and an add as two."""
+        return 2 * self.elements * self.inputs // self.groups * self.kernel**2
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """One matrix with a bias."""
+
+    inputs: int
+    outputs: int
+
+    @property
+    def weights(self) -> int:
+        """Parameters."""
+        return (self.inputs + 1) * self.outputs
+
+    @property
+    def flops(self) -> int:
+        """Forward, a multiply and an add as two."""
+        return 2 * self.inputs * self.outputs
+
+
+@dataclass(frozen=True, slots=True)
+class Cnn:
+    """A network for images of one size."""
+
+    name: str
+    image: int  # pixels of one side
+    convolutions: tuple[Convolution, ...]
+    dense: tuple[Dense, ...]
+    source: str
+
+    @property
+    def layers(self) -> tuple[Convolution | Dense, ...]:
+        """All that has weights, in order."""
+        return (*self.convolutions, *self.dense)
+
+    @property
+    def parameters(self) -> int:
+        """All weights."""
+        return sum(each.weights for each in self.layers)
+
+    @property
+    def flops(self) -> int:
+        """Forward, of one image; training is three times that (the first layer's input gradient not counted off)."""
+        return sum(each.flops for each in self.layers)
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Follows the size of the picture from layer to layer."""
+
+    channels: int
+    side: int
+    layers: list[Convolution] = field(default_factory=list)
+
+    def conv(self, outputs: int, kernel: int, stride: int = 1, groups: int = 1, *, norm: bool = True) -> None:
+        """Add a convolution padded to keep the size, halved by a stride of two."""
+        self.side = ceil(self.side / stride)
+        self.layers.append(
+            Convolution(
+                self.channels, outputs, kernel, stride, groups, self.side, self.side, norm=norm, bias=not norm
+            )
+        )
+        self.channels = outputs
+
+    def shortcut(self, inputs: int, outputs: int, stride: int) -> None:
+        """Add the 1x1 convolution beside a block whose input and output differ."""
+        self.layers.append(Convolution(inputs, outputs, 1, stride, 1, self.side, self.side))
+
+    def squeeze(self, width: int) -> None:
+        """Add squeeze and excitation: two 1x1 convolutions on the mean of the picture."""
+        self.layers.append(Convolution(self.channels, width, 1, 1, 1, 1, 1, norm=False, bias=True))
+        self.layers.append(Convolution(width, self.channels, 1, 1, 1, 1, 1, norm=False, bias=True))
+
+
+def network(name: str, image: int = 0, classes: int = 1000) -> Cnn:
+    """The network that a text means (`resnet50`, `ResNet-50 v1.5 (ImageNet)`), for images of `image` pixels a side.
+
+    `image` 0 is the size it is usually trained at.
+
+    Raises:
+        WrightError: `unknown-network`.
+    """
+    plain = re.sub(r"\([^)]*\)|\bv1(\.5)?\b", " ", name.lower())
+    slug = re.sub(r"^rn(?=\d)", "resnet", re.sub(r"[^a-z0-9]", "", plain))
+    if slug not in _NETWORKS:
+        mend = f"known: {', '.join(networks())}"
+        raise WrightError.of("unknown-network", f"no network is called `{name}`", mend, exit_code=EXIT_USAGE)
+    return _built(slug, image, classes)
+
+
+def networks() -> list[str]:
+    """Names of all."""
+    return list(_NETWORKS)
+
+
+@cache
+def _built(slug: str, image: int, classes: int) -> Cnn:
+    usual, build, source = _NETWORKS[slug]
+    side = image or usual
+    layers = _Builder(3, side)
+    heads = build(layers)
+    sizes = [*heads, classes]
+    dense = tuple(Dense(a, b) for a, b in pairwise(sizes))
+    return Cnn(slug, side, tuple(layers.layers), dense, source)
+
+
+def _resnet(
+    to: _Builder, blocks: tuple[int, ...], *, deep: bool, group_width: int = 0, wide: int = 1
+) -> list[int]:
+    """Basic blocks (3x3, 3x3) or deep ones (1x1, 3x3, 1x1); ResNeXt's 3x3 has 32 groups."""
+    to.conv(64, 7, 2)
+    to.side = ceil(to.side / 2)  # max pooling
+    for stage, count in enumerate(blocks):
+        width = 64 << stage
+        for block in range(count):
+            stride = 2 if stage and not block else 1
+            inputs = to.channels
+            if deep:
+                inner = 32 * group_width << stage if group_width else width * wide
+                to.conv(inner, 1)
+                to.conv(inner, 3, stride, 32 if group_width else 1)
+                to.conv(4 * width, 1)
+            else:
+                to.conv(width, 3, stride)
+                to.conv(width, 3)
+            if inputs != to.channels or stride != 1:
+                to.shortcut(inputs, to.channels, stride)
+    return [to.channels]
+
+
+def _vgg(to: _Builder, blocks: tuple[int, ...]) -> list[int]:
+    for stage, count in enumerate(blocks):
+        for _ in range(count):
+            to.conv(min(64 << stage, 512), 3, norm=False)
+        to.side //= 2  # max pooling
+    return [to.channels * 7 * 7, 4096, 4096]
+
+
+# kernel, expansion, channels, repeats, stride (EfficientNet table 1; MobileNetV2 table 2)
+_EFFICIENT = (
+    (3, 1, 16, 1, 1), (3, 6, 24, 2, 2), (5, 6, 40, 2, 2), (3, 6, 80, 3, 2),
+    (5, 6, 112, 3, 1), (5, 6, 192, 4, 2), (3, 6, 320, 1, 1),
+)  # fmt: skip
+_MOBILE = (
+    (3, 1, 16, 1, 1), (3, 6, 24, 2, 2), (3, 6, 32, 3, 2), (3, 6, 64, 4, 2),
+    (3, 6, 96, 3, 1), (3, 6, 160, 3, 2), (3, 6, 320, 1, 1),
+)  # fmt: skip
+
+
+def _inverted(
+    to: _Builder, stages: tuple[tuple[int, ...], ...], *, width: float, depth: float, squeeze: bool
+) -> list[int]:
+    """Inverted residual blocks: 1x1 out, depthwise, (squeeze and excitation,) 1x1 back."""
+    to.conv(_eighths(32 * width), 3, 2)
+    for kernel, expansion, channels, repeats, stride in stages:
+        for index in range(ceil(repeats * depth)):
+            inputs = to.channels
+            if expansion > 1:
+                to.conv(inputs * expansion, 1)
+            to.conv(to.channels, kernel, stride if not index else 1, to.channels)
+            if squeeze:
+                to.squeeze(max(1, inputs // 4))
+            to.conv(_eighths(channels * width), 1)
+    to.conv(_eighths(1280 * width) if squeeze else 1280, 1)
+    return [to.channels]
+
+
+def _eighths(channels: float) -> int:
+    """Channels rounded to a multiple of eight, never down by more than a tenth (1801.04381)."""
+    rounded = max(8, int(channels + 4) // 8 * 8)
+    return rounded + 8 if rounded < 0.9 * channels else rounded
+
+
+_HE, _XIE, _ZAGORUYKO = "He et al. 1512.03385 table 1", "Xie et al. 1611.05431", "Zagoruyko et al. 1605.07146"
+_SIMONYAN, _SANDLER, _TAN = "Simonyan et al. 1409.1556", "Sandler et al. 1801.04381", "Tan et al. 1905.11946"
+_Build = Callable[[_Builder], list[int]]
+_NETWORKS: dict[str, tuple[int, _Build, str]] = {
+    "resnet18": (224, partial(_resnet, blocks=(2, 2, 2, 2), deep=False), _HE),
+    "resnet34": (224, partial(_resnet, blocks=(3, 4, 6, 3), deep=False), _HE),
+    "resnet50": (224, partial(_resnet, blocks=(3, 4, 6, 3), deep=True), _HE),
+    "resnet101": (224, partial(_resnet, blocks=(3, 4, 23, 3), deep=True), _HE),
+    "resnet152": (224, partial(_resnet, blocks=(3, 8, 36, 3), deep=True), _HE),
+    "resnext5032x4d": (224, partial(_resnet, blocks=(3, 4, 6, 3), deep=True, group_width=4), _XIE),
+    "resnext10132x8d": (224, partial(_resnet, blocks=(3, 4, 23, 3), deep=True, group_width=8), _XIE),
+    "wideresnet502": (224, partial(_resnet, blocks=(3, 4, 6, 3), deep=True, wide=2), _ZAGORUYKO),
+    "vgg16": (224, partial(_vgg, blocks=(2, 2, 3, 3, 3)), _SIMONYAN),
+    "vgg19": (224, partial(_vgg, blocks=(2, 2, 4, 4, 4)), _SIMONYAN),
+    "mobilenetv2": (224, partial(_inverted, stages=_MOBILE, width=1, depth=1, squeeze=False), _SANDLER),
+    "efficientnetb0": (224, partial(_inverted, stages=_EFFICIENT, width=1, depth=1, squeeze=True), _TAN),
+    "efficientnetb4": (380, partial(_inverted, stages=_EFFICIENT, width=1.4, depth=1.8, squeeze=True), _TAN),
+}
