@@ -1,0 +1,37 @@
+"""The layout that a size is judged by: the best that the search finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.errors import WrightError
+from clusterwright.plan.run import Stack
+from clusterwright.plan.sizing.fewest import Cut
+from clusterwright.plan.speed import span
+
+if TYPE_CHECKING:
+    from clusterwright.plan.run import Machine, Training
+
+NO_LAYOUT = frozenset({"plan-no-layout", "plan-layout"})  # nothing divides: not this size, then
+
+
+def stack_for(task: str) -> Stack:
+    """The software that a task is usually done with: Megatron from scratch, PyTorch's FSDP for tuning."""
+    return Stack("megatron" if task == "pretrain" else "fsdp")
+
+
+def searched(training: Training, machine: Machine, stack: Stack | None = None) -> Cut | None:
+    """The fastest layout of a training on a machine; None where none fits or divides it."""
+    from clusterwright.plan.search import Options, search  # noqa: PLC0415 (imports numpy)
+
+    options = Options(top=1, stack=stack or stack_for(training.task))
+    try:
+        best = search(training, machine, options=options).best
+    except WrightError as why:
+        if any(finding.code in NO_LAYOUT for finding in why.findings):
+            return None
+        raise
+    if best is None:
+        return None
+    low, high = span(best.run, best.time)
+    return Cut(best.run.layout, best.time, (float(low), float(high)), best.memory)
