@@ -1,0 +1,163 @@
+"""Fits catalog/data/fitted/collectives.json on bench/published/nccl_measured.csv.
+
+Every coefficient has a prior, from NCCL's own tuning table or a vendor's figure, and a width; what the rows
+do not say stays there. Rows that are thresholds or expectations count little. Run: python bench/fit_collectives.py
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from clusterwright.plan.collectives.coefficients import of
+from clusterwright.plan.collectives.rows import bus_bw, bus_bw_of_row, read
+
+HERE = Path(__file__).parent
+ROWS = HERE / "published" / "nccl_measured.csv"
+OUT = HERE.parent / "src/clusterwright/catalog/data/fitted/collectives.json"
+LARGE = 64 * 2**20
+# path of the coefficient: prior, width (of its logarithm), where the prior is from
+PRIORS = {
+    "link.Volta": (0.80, 0.05, "share of line rate that a ring keeps on any NVLink generation"),
+    "link.Ampere": (0.80, 0.05, "as Volta"),
+    "link.Hopper": (0.80, 0.05, "as Volta"),
+    "link.Blackwell": (0.80, 0.05, "as Volta"),
+    "nvls.Hopper": (
+        0.60,
+        0.15,
+        "fitted; prior: the larger share of what NCCL expects (tuning.cc, 0.85 of a ring's)",
+    ),
+    "nvls.Blackwell": (0.55, 0.15, "likewise 0.74 of a ring's"),
+    "pcie": (0.65, 0.3, "PCIe through host bridges"),
+    "wire.infiniband.efficiency": (
+        0.94,
+        0.03,
+        "46-48 of 50 GB/s of an NDR port (NVIDIA/nccl-tests issue 290)",
+    ),
+    "wire.roce.efficiency": (0.92, 0.06, "a little below InfiniBand"),
+    "wire.efa.efficiency": (0.85, 0.1, "below RoCE; no row"),
+    "wire.tcpx.efficiency": (0.75, 0.15, "TCP with GPU memory"),
+    "wire.ethernet.efficiency": (0.80, 0.2, "TCP through host memory; no row"),
+    "wire.omnipath.efficiency": (0.50, 0.7, "through host memory"),
+    "wire.infiniband.step_s": (9e-6, 0.5, "14 us of NCCL's table less the network's own 5"),
+    "wire.roce.step_s": (9e-6, 0.5, "as InfiniBand"),
+    "wire.efa.step_s": (15e-6, 0.5, "no row"),
+    "wire.tcpx.step_s": (1e-4, 1.5, "TCP"),
+    "wire.ethernet.step_s": (5e-5, 1.0, "TCP; no row"),
+    "wire.omnipath.step_s": (2e-5, 1.0, ""),
+    "wire.infiniband.congestion": (0.01, 0.3, "mild; no rows of one fabric at two sizes"),
+    "wire.roce.congestion": (0.015, 0.3, "as InfiniBand, without its routing"),
+    "wire.efa.congestion": (0.015, 0.3, "as RoCE"),
+    "wire.tcpx.congestion": (0.02, 0.3, "as RoCE"),
+    "wire.ethernet.congestion": (0.02, 0.3, "as RoCE"),
+    "wire.omnipath.congestion": (0.05, 1.0, ""),
+    "softness": (6.0, 0.5, "a tier of 80% of the other's bandwidth costs 4%"),
+    "launch_s": (1.5e-5, 0.5, "a kernel launch and its synchronisation"),
+    "latency_scale": (1.5, 0.5, "NCCL's table is of the least latency"),
+    "ramp": (0.2, 1.0, ""),
+    "ll_bandwidth": (0.25, 0.5, "4 of 8 bytes are data; NCCL caps it lower (tuning.cc, llMaxBws)"),
+    "nvls_s": (2.5e-5, 0.7, "NCCL's table: 25 us"),
+}
+NO_RDMA = {"tcpx", "ethernet"}
+
+
+def weight(row: dict[str, str]) -> float:
+    """Of one row: a threshold is a lower bound only, and small messages matter less."""
+    weak = any(word in row["measurement"] for word in ("threshold", "expected"))
+    unknown = "not printed" in row["fabric"]
+    size = float(row["size_bytes"].split()[0] or 0) if row["size_bytes"] else LARGE
+    return (0.3 if weak else 1.0) * (0.0 if unknown else 1.0) * (1.0 if size >= LARGE else 0.3)
+
+
+def usable(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Those with a bandwidth that was printed with two digits or more."""
+    return [row for row in rows if float(row["busbw_GBps"] or 0) >= 0.1]
+
+
+def weights(rows: list[dict[str, str]]) -> np.ndarray:
+    """Each group of one source and machine counts as the root of its rows."""
+    keys = [(row["source"], row["gpu_type"], row["num_nodes"], row["collective"]) for row in rows]
+    return np.array([weight(row) / keys.count(key) ** 0.25 for row, key in zip(rows, keys, strict=True)])
+
+
+def table(values: np.ndarray) -> dict:
+    """The coefficients as they are stored."""
+    out: dict = {"link": {}, "nvls": {}, "wire": {}}
+    for path, value in zip(PRIORS, values, strict=True):
+        where, (*parents, last) = out, path.split(".")
+        for parent in parents:
+            where = where.setdefault(parent, {})
+        where[last] = float(value)
+    for kind, wire in out["wire"].items():
+        wire["rdma"] = kind not in NO_RDMA
+    return out
+
+
+def fit(rows: list[dict[str, str]]) -> dict:
+    """Coefficients of these rows: least squares of logarithms, soft on outliers, held to the priors."""
+    rows = usable(rows)
+    start = np.log([prior for prior, _, _ in PRIORS.values()])
+    width = np.array([width for _, width, _ in PRIORS.values()])
+    weighed = weights(rows)
+    runs = [read(row) for row in rows]
+    measured = np.log([float(row["busbw_GBps"]) for row in rows])
+
+    def residuals(theta: np.ndarray) -> np.ndarray:
+        c = of(table(np.exp(theta)))
+        predicted = np.log([bus_bw(run, c) / 1e9 for run in runs])
+        return np.concatenate([weighed * (predicted - measured) / 0.05, (theta - start) / width])
+
+    found = least_squares(residuals, start, loss="soft_l1", max_nfev=25, diff_step=1e-4)
+    return table(np.array([float(f"{value:.4g}") for value in np.exp(found.x)]))
+
+
+def errors(rows: list[dict[str, str]], stored: dict) -> np.ndarray:
+    """Predicted over measured, less one."""
+    c = of(stored)
+    return np.array([bus_bw_of_row(row, c)[0] / float(row["busbw_GBps"]) - 1 for row in rows])
+
+
+def line(name: str, rows: list[dict[str, str]], stored: dict) -> str:
+    """One line of the report."""
+    large = [
+        row for row in usable(rows) if not row["size_bytes"] or float(row["size_bytes"].split()[0]) >= LARGE
+    ]
+    if not large:
+        return f"{name:50s} no large row"
+    found = errors(large, stored)
+    worst = int(np.argmax(np.abs(found)))
+    said = f"{large[worst]['gpu_type']} {large[worst]['fabric']} {large[worst]['size_bytes']}"
+    size = np.abs(found)
+    return (
+        f"{name[:50]:50s} {len(large):4d} median {np.median(size):6.1%} P90 {np.quantile(size, 0.9):6.1%} "
+        f"bias {np.mean(found):+6.1%} worst {found[worst]:+.0%} {said}"
+    )
+
+
+def main() -> None:
+    """Fits, writes, and prints errors of large messages in and out of sample."""
+    rows = list(csv.DictReader(ROWS.read_text("utf-8").splitlines()))
+    sources = sorted({row["source"] for row in rows})
+    stored = fit(rows)
+    stored["_fitted_on"] = {source: sum(row["source"] == source for row in rows) for source in sources}
+    stored["_priors"] = {path: f"{p:g} x/ {math.exp(w):.2f}: {why}" for path, (p, w, why) in PRIORS.items()}
+    OUT.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    print(line("in sample, all", rows, stored))
+    held: list[float] = []
+    for source in sources:
+        own, others = ([r for r in rows if (r["source"] == source) is same] for same in (True, False))
+        without = fit(others)
+        print(line(f"in   {source}", own, stored))
+        print(line(f"out  {source}", own, without))
+        large = [r for r in usable(own) if not r["size_bytes"] or float(r["size_bytes"].split()[0]) >= LARGE]
+        held += list(np.abs(errors(large, without)))
+    print(f"out of sample, all: {len(held)} median {np.median(held):.1%} P90 {np.quantile(held, 0.9):.1%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""The operations, and what each of them must move."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.numbers import larger
+
+if TYPE_CHECKING:
+    from clusterwright.plan.numbers import Real
+
+
+class Kind(StrEnum):
+    """The operations, named as in nccl-tests."""
+
+    ALL_REDUCE = "all_reduce"
+    ALL_GATHER = "all_gather"  # its size is that of the gathered whole
+    REDUCE_SCATTER = "reduce_scatter"  # likewise
+    BROADCAST = "broadcast"
+    ALL_TO_ALL = "all_to_all"  # its size is all that one rank sends, its own part included
+    SEND_RECV = "send_recv"
+
+
+def bus_factor(kind: Kind, ranks: Real) -> Real:
+    """Bus bandwidth over algorithm bandwidth (nccl-tests, doc/PERFORMANCE.md)."""
+    others = (ranks - 1) / larger(ranks, 1)
+    if kind is Kind.ALL_REDUCE:
+        return 2 * others
+    if kind in {Kind.BROADCAST, Kind.SEND_RECV}:
+        return 1.0 + 0 * others
+    return others
+
+
+def ring_steps(kind: Kind, ranks: Real) -> Real:
+    """Messages that follow one another in a ring of so many."""
+    if kind is Kind.ALL_REDUCE:
+        return 2 * (ranks - 1)
+    return ranks - 1

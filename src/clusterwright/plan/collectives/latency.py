@@ -1,0 +1,48 @@
+"""Protocols of NCCL: what a step costs, and what share of the bandwidth is left for data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.collectives.links import wire_of
+from clusterwright.plan.numbers import pick
+
+if TYPE_CHECKING:
+    from clusterwright.plan.collectives.coefficients import Coefficients
+    from clusterwright.plan.collectives.links import Group
+    from clusterwright.plan.numbers import Real
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """One of NCCL's; latencies of one step in seconds."""
+
+    bandwidth: float  # share that carries data; 0: fitted
+    start_s: float
+    ring_s: float  # a step over NVLink
+    tree_s: float
+    pcie_s: float
+    far: float  # share of the network's large-message step that a step between nodes takes
+
+
+# NCCL's own table (src/graph/tuning.cc, baseLat and hwLat, of release 2.18); LL128 carries
+# 120 bytes of data with 8 of flags. `far`: its 2.7, 4.0 and 14.0 us between nodes, less the 2.7, over 11.3.
+PROTOCOLS = (
+    Protocol(0.0, 6.6e-6, 0.6e-6, 0.6e-6, 1.0e-6, 0.0),
+    Protocol(120 / 128, 14.0e-6, 1.9e-6, 1.25e-6, 1.9e-6, 0.115),
+    Protocol(1.0, 8.4e-6, 3.4e-6, 4.0e-6, 5.7e-6, 1.0),
+)
+
+
+def near_step(group: Group, protocol: Protocol, c: Coefficients, *, tree: bool = False) -> Real:
+    """One step inside the node."""
+    linked = (group.ranks_per_node <= group.machine.nvlink_domain) & (group.machine.gpu.link_bytes_per_s > 0)
+    step = protocol.tree_s if tree else protocol.ring_s
+    return c.latency_scale * pick(linked, step, protocol.pcie_s)
+
+
+def far_step(group: Group, protocol: Protocol, c: Coefficients) -> float:
+    """One step between nodes."""
+    wire = wire_of(group.machine.network.kind, c)
+    return group.machine.network.latency_s + wire.step_s * (protocol.far if wire.rdma else 1.0)

@@ -1,0 +1,75 @@
+"""The two tiers under a collective: links inside a node (or an NVLink rack), NICs between nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.collectives.coefficients import Coefficients, Wire, nearest
+from clusterwright.plan.numbers import ceil, larger, log2, pick, smaller
+
+if TYPE_CHECKING:
+    from clusterwright.plan.numbers import Real
+    from clusterwright.plan.run import Machine
+
+UNLIMITED = 1e30  # bytes/s of a tier that a group does not use
+PCIE_BYTES_PER_S = {3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}  # x16, one direction (PCI-SIG)
+BOARD_GPUS = 8  # of the boards of NVLink 2 without a switch (DGX-1)
+DIRECT_GPUS = 4  # boards of up to four GPUs join each pair by links of its own; larger ones have a switch
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """GPUs that talk: numbers, or equally shaped arrays, on one machine."""
+
+    machine: Machine
+    ranks: Real
+    ranks_per_node: Real  # of the group in one node, or in one NVLink domain where that is larger
+    sharing: Real = 1.0  # such groups in one node (or domain) that talk at the same time
+
+    @property
+    def nodes(self) -> Real:
+        """Nodes, or NVLink domains, that the group spans."""
+        return ceil(self.ranks / self.ranks_per_node)
+
+
+def local(group: Group, c: Coefficients) -> Real:
+    """Ring bandwidth of one GPU inside the node, bytes/s."""
+    machine, here = group.machine, group.ranks_per_node
+    share = nearest(c.link, machine.gpu.arch) * _share_of_links(machine, here)
+    link = machine.gpu.link_bytes_per_s * share
+    pcie = PCIE_BYTES_PER_S.get(machine.gpu.pcie_gen, PCIE_BYTES_PER_S[4]) * c.pcie
+    linked = (here <= machine.nvlink_domain) & (machine.gpu.link_bytes_per_s > 0)
+    return pick(here > 1, pick(linked, link, pcie), UNLIMITED)
+
+
+def _share_of_links(machine: Machine, here: Real) -> Real:
+    """Without a switch, the links to GPUs outside the group are idle."""
+    domain = machine.nvlink_domain
+    unswitched = domain <= DIRECT_GPUS or (machine.gpu.arch == "Volta" and domain <= BOARD_GPUS)
+    if not unswitched or domain < 2:
+        return 1.0
+    return smaller(larger(here - 1, 1) / (domain - 1), 1.0)
+
+
+def between(group: Group, c: Coefficients) -> Real:
+    """What one node's NICs give this group, bytes/s, one direction."""
+    machine, network = group.machine, group.machine.network
+    wire = wire_of(network.kind, c)
+    nodes_per_domain = larger(machine.nvlink_domain / machine.gpus_per_node, 1.0)
+    own = larger(network.nics / machine.gpus_per_node, 1.0)  # rail-aligned: a GPU reaches its own NICs
+    nics = smaller(network.nics * nodes_per_domain / group.sharing, group.ranks_per_node * own)
+    crowd = 1 + wire.congestion * log2(larger(group.nodes / 2, 1.0))
+    rate = nics * network.nic_bytes_per_s * wire.efficiency / crowd / network.oversubscription
+    return pick(group.nodes > 1, rate, UNLIMITED)
+
+
+def wire_of(kind: str, c: Coefficients) -> Wire:
+    """The coefficients of a kind of network; an unknown one is taken for RoCE."""
+    return c.wire.get(kind) or c.wire["roce"]
+
+
+def in_turn(a: Real, b: Real, softness: float) -> Real:
+    """Bandwidth of two tiers in one pipeline: the slower one, less where both are near."""
+    slow, fast = smaller(a, b), larger(a, b)
+    return slow / (1 + (slow / fast) ** softness) ** (1 / softness)

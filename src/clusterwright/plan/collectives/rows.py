@@ -1,0 +1,191 @@
+"""Rows of published collective measurements: what was run on, from the columns and the words in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from clusterwright.catalog.gpus import gpu
+from clusterwright.errors import WrightError
+from clusterwright.plan.collectives.algorithms import in_switch, times
+from clusterwright.plan.collectives.coefficients import Coefficients, stored
+from clusterwright.plan.collectives.kinds import Kind, bus_factor
+from clusterwright.plan.collectives.links import Group
+from clusterwright.plan.machines import GBIT_BYTES, RACK_GPUS, REFERENCE_PORTS, usual_node
+from clusterwright.plan.run import Machine, Network
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterwright.catalog.gpu import Gpu
+
+LARGE_BYTES = 16 * 2**30  # where nccl-tests' usual sweep ends
+UNKNOWN_GPU = "a100-sxm-80gb"
+UNKNOWN_PORTS = (4, 200.0)  # 100 GB/s a node: halfway (by ratio) from EFA v1's 50 to DGX A100's 200
+BRIDGE_BYTES_PER_S = 300e9  # A100 and H100 PCIe (data sheets)
+SMALL_BRIDGE_BYTES_PER_S = 56.25e9  # A40, RTX A6000, RTX 3090 (data sheets)
+STACKED_MEMORY_BYTES_PER_S = 1.2e12  # above it a card's memory is HBM: the ones with the large bridge
+KINDS = (
+    (r"tcpxo|fastrak", "roce"),
+    (r"tcpx", "tcpx"),
+    (r"omni-?path|\bopa\b", "omnipath"),
+    (r"\befa\b", "efa"),
+    (r"infiniband|\bib\b|\bhdr|\bndr|\bedr|\bxdr", "infiniband"),
+    (r"roce|rdma|connectx", "roce"),
+    (r"ethernet|gbe\b|\btcp\b|socket", "ethernet"),
+)
+PORT_GBITS = {
+    r"xdr|connectx-8": 800.0,
+    r"ndr|connectx-7": 400.0,
+    r"hdr100|edr|connectx-5": 100.0,
+    r"hdr|connectx-6": 200.0,
+    r"fdr": 56.0,
+}
+NAMES = {"alltoall": Kind.ALL_TO_ALL, "sendrecv": Kind.SEND_RECV, "p2p": Kind.SEND_RECV}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one row is about; everything but its result."""
+
+    kind: Kind
+    size_bytes: float
+    group: Group
+    algorithm: str  # "": NCCL chose; else ring, tree, sharp
+    notes: tuple[str, ...]
+
+
+def bus_bw_of_row(row: Mapping[str, str], c: Coefficients | None = None) -> tuple[float, str]:
+    """Bus bandwidth in GB/s (10^9 bytes), and what was inferred; never reads a measured column."""
+    what = read(row)
+    return bus_bw(what, c or stored()) / 1e9, "; ".join(what.notes)
+
+
+def bus_bw(what: Measured, c: Coefficients) -> float:
+    """Bus bandwidth in bytes/s."""
+    found = times(what.kind, what.size_bytes, what.group, c)
+    if what.algorithm == "sharp":
+        found["sharp"] = in_switch(what.size_bytes, what.group, c, sharp=True)
+    elif what.algorithm in found:
+        found = {what.algorithm: found[what.algorithm]}
+    time = min(float(each) for each in found.values())
+    return what.size_bytes / time * float(bus_factor(what.kind, what.group.ranks))
+
+
+def read(row: Mapping[str, str]) -> Measured:
+    """The group, size and operation that a row's words mean."""
+    notes: list[str] = []
+    chip = _gpu(row, notes)
+    words = row.get("fabric", "").lower()
+    per_node, nodes, ranks = _counts(row, chip, words, notes)
+    machine = Machine(chip, ranks, per_node, 1, _network(row, chip, per_node, nodes, notes))
+    machine = _joined(machine, words, notes)
+    here = min(ranks, max(machine.nvlink_domain, ranks // nodes))
+    algorithm = _algorithm(row.get("algo", "").lower(), words, ranks > here)
+    size = _number(row.get("size_bytes", ""))
+    if size is None:
+        notes.append("size not given: 16 GiB")
+    return Measured(
+        _kind(row, notes), size or LARGE_BYTES, Group(machine, ranks, here), algorithm, tuple(notes)
+    )
+
+
+def _gpu(row: Mapping[str, str], notes: list[str]) -> Gpu:
+    try:
+        return gpu(row.get("gpu_type", ""))
+    except WrightError:
+        notes.append(f"GPU `{row.get('gpu_type', '')}` not known: {UNKNOWN_GPU}")
+        return gpu(UNKNOWN_GPU)
+
+
+def _counts(row: Mapping[str, str], chip: Gpu, words: str, notes: list[str]) -> tuple[int, int, int]:
+    """GPUs of a node, nodes, GPUs in all."""
+    per_node, nodes, ranks = (_whole(row, name) for name in ("gpus_per_node", "num_nodes", "num_gpus"))
+    if per_node is None:
+        per_node = ranks // nodes if ranks and nodes else usual_node(chip)
+        notes.append(f"GPUs per node not given: {per_node}")
+    if nodes is None:
+        far = _network_kind(words) or "inter-rack" in words
+        nodes = max(1, round(ranks / per_node)) if ranks else 2 if far else 1
+        notes.append(f"nodes not given: {nodes}")
+    return per_node, nodes, ranks or nodes * per_node
+
+
+def _network(row: Mapping[str, str], chip: Gpu, per_node: int, nodes: int, notes: list[str]) -> Network:
+    words = row.get("fabric", "").lower()
+    if nodes == 1:
+        return Network(kind="none")
+    kind = _network_kind(words)
+    said_ports, said_gbits = _said(words, kind)
+    ports = _number(row.get("nic_per_node", "")) or said_ports
+    gbits = _number(row.get("nic_gbps", "")) or said_gbits
+    gbits = gbits or next((rate for name, rate in PORT_GBITS.items() if re.search(name, words)), None)
+    usual = REFERENCE_PORTS.get((chip.arch, per_node), UNKNOWN_PORTS)
+    if notes and "not known" in notes[0]:
+        usual = UNKNOWN_PORTS
+    if ports is None or gbits is None:
+        notes.append(
+            f"network not given in full: taken as {ports or usual[0]:g} x {gbits or usual[1]:g} Gbit/s a node"
+        )
+    rate = (gbits or usual[1]) * GBIT_BYTES
+    return Network(kind or "infiniband", ports or usual[0], rate)
+
+
+def _said(words: str, kind: str | None) -> tuple[float | None, float | None]:
+    """Ports and Gbit/s of one, of `8x400Gb/s`, `4x ConnectX-7`, `25GbE`: plain Ethernet is one port."""
+    both = re.search(r"(\d+)\s*x\s*(\d+)\s*g", words)
+    if both:
+        return float(both[1]), float(both[2])
+    many, rate = re.search(r"(\d+)\s*x\s", words), re.search(r"(\d+)\s*g(?:b|bit)", words)
+    gbits = float(rate[1]) if rate else None
+    return (float(many[1]) if many else 1.0 if gbits and kind == "ethernet" else None), gbits
+
+
+def _network_kind(words: str) -> str | None:
+    return next((kind for pattern, kind in KINDS if re.search(pattern, words)), None)
+
+
+def _joined(machine: Machine, words: str, notes: list[str]) -> Machine:
+    """The machine with its NVLink domain: a rack, a board, a pair of cards, or nothing."""
+    chip, per_node = machine.gpu, machine.gpus_per_node
+    if chip.form == "superchip":
+        rack = ("nvlink" in words or "rack" in words) and "inter-rack" not in words
+        return replace(machine, nvlink_domain=min(RACK_GPUS, machine.gpus) if rack else per_node)
+    if "bridge" in words:
+        small = chip.memory_bytes_per_s < STACKED_MEMORY_BYTES_PER_S
+        rate = SMALL_BRIDGE_BYTES_PER_S if small else BRIDGE_BYTES_PER_S
+        bridged = replace(chip, link_bytes_per_s=chip.link_bytes_per_s or rate)
+        return replace(machine, gpu=bridged, nvlink_domain=2)
+    if chip.link_bytes_per_s and not re.search(r"pcie only|no nvlink", words):
+        return replace(machine, nvlink_domain=per_node)
+    notes.append("no NVLink: PCIe inside the node")
+    return replace(machine, nvlink_domain=1)
+
+
+def _algorithm(algo: str, words: str, far: bool) -> str:  # noqa: FBT001 (read from a row, once)
+    if far and re.search(r"sharp|collnet", words + algo):
+        return "sharp"
+    if "ring" in algo and ("nvls" not in algo or "off" in algo):
+        return "ring"
+    return "tree" if algo == "tree" else ""
+
+
+def _kind(row: Mapping[str, str], notes: list[str]) -> Kind:
+    name = row.get("collective", "").strip().lower().replace("-", "_").removesuffix("_perf")
+    if name in Kind.__members__.values():
+        return Kind(name)
+    if name.replace("_", "") in NAMES:
+        return NAMES[name.replace("_", "")]
+    notes.append(f"operation `{name}` not known: all_reduce")
+    return Kind.ALL_REDUCE
+
+
+def _number(text: str) -> float | None:
+    found = re.match(r"\s*(\d+(?:\.\d+)?(?:e\d+)?)", text or "")
+    return float(found[1]) if found else None
+
+
+def _whole(row: Mapping[str, str], name: str) -> int | None:
+    value = _number(row.get(name, ""))
+    return int(value) if value else None

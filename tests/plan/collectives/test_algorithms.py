@@ -1,0 +1,129 @@
+"""Laws of collectives, whatever the coefficients; and nccl-tests' conventions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterwright.catalog.gpus import gpu
+from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s, seconds
+from clusterwright.plan.collectives.algorithms import PROTOCOLS, ring
+from clusterwright.plan.collectives.coefficients import stored
+from clusterwright.plan.collectives.links import Group, between, local
+from clusterwright.plan.run import Machine, Network
+
+NODES = Machine(gpu("h100-sxm-80gb"), 1024, 8, 8, Network("infiniband", 8, 50e9))
+RACKS = Machine(gpu("gb200"), 1152, 4, 72, Network("infiniband", 4, 50e9))
+CARDS = Machine(gpu("l40s"), 64, 8, 1, Network("ethernet", 1, 3.125e9))
+MACHINES = st.sampled_from([NODES, RACKS, CARDS])
+SIZES = st.floats(1, 1e11)
+KINDS = st.sampled_from(list(Kind))
+GROUPS = st.sampled_from([(2, 2), (4, 4), (8, 8), (16, 8), (16, 1), (64, 8), (128, 4), (512, 8)])
+
+
+@given(KINDS, SIZES, MACHINES, GROUPS)
+def test_a_larger_message_takes_longer(kind, size, machine, group):
+    """Time grows with size."""
+    assert seconds(kind, size * 1.5, machine, *group) > seconds(kind, size, machine, *group)
+
+
+@given(KINDS, SIZES, MACHINES, GROUPS, st.floats(1.0, 10.0))
+def test_a_faster_network_is_never_slower(kind, size, machine, group, times_faster):
+    """Time falls with the NICs' rate."""
+    rate = machine.network.nic_bytes_per_s * times_faster
+    faster = replace(machine, network=replace(machine.network, nic_bytes_per_s=rate))
+
+    assert seconds(kind, size, faster, *group) <= seconds(kind, size, machine, *group) * (1 + 1e-9)
+
+
+@given(KINDS, SIZES, MACHINES, GROUPS, st.floats(1.0, 8.0))
+def test_sharing_and_oversubscription_never_help(kind, size, machine, group, times_less):
+    """What other groups and thin spines take is gone."""
+    alone = seconds(kind, size, machine, *group)
+    thin = replace(machine, network=replace(machine.network, oversubscription=times_less))
+
+    assert seconds(kind, size, machine, *group, times_less) >= alone * (1 - 1e-9)
+    assert seconds(kind, size, thin, *group) >= alone * (1 - 1e-9)
+
+
+@given(SIZES, MACHINES, GROUPS, st.sampled_from(PROTOCOLS))
+def test_a_ring_all_reduce_is_a_reduce_scatter_and_an_all_gather(size, machine, group, protocol):
+    """Beyond what it costs to start them once more."""
+    c, on = stored(), Group(machine, *group)
+    parts = [ring(kind, size, on, c, protocol) for kind in (Kind.REDUCE_SCATTER, Kind.ALL_GATHER)]
+    start = c.launch_s + protocol.start_s
+
+    assert ring(Kind.ALL_REDUCE, size, on, c, protocol) == pytest.approx(sum(parts) - start)
+
+
+@given(st.sampled_from([Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.BROADCAST]), SIZES, MACHINES, GROUPS)
+def test_bus_bandwidth_stays_below_the_slower_tier(kind, size, machine, group):
+    """A ring is as fast as its slowest link, at the fitted share of line rate, at best."""
+    on = Group(machine, *group)
+    ceiling = min(local(on, stored()), between(on, stored()))
+
+    assert bus_bw_bytes_per_s(kind, size, machine, *group) <= ceiling
+    assert ceiling <= max(machine.gpu.link_bytes_per_s, 63e9)
+
+
+@given(SIZES, GROUPS)
+def test_a_switch_that_reduces_halves_the_traffic_at_most(size, group):
+    """An all-reduce in the switch sends each byte once: twice a ring's bus bandwidth is the limit."""
+    assert bus_bw_bytes_per_s("all_reduce", size, NODES, *group) < 2 * NODES.gpu.link_bytes_per_s
+
+
+@given(KINDS, SIZES, MACHINES)
+def test_many_groups_at_once_are_as_many_single_ones(kind, size, machine):
+    """Arrays go element by element."""
+    ranks, here = np.array([1.0, 8, 16, 512]), np.array([1.0, 8, 4, 8])
+    together = seconds(kind, size, machine, ranks, here)
+    single = [
+        seconds(kind, size, machine, *group) for group in zip(ranks.tolist(), here.tolist(), strict=True)
+    ]
+
+    assert together == pytest.approx(single)
+
+
+def test_one_rank_has_nobody_to_talk_to():
+    """A group of one costs nothing."""
+    assert seconds("all_reduce", 1e9, NODES, 1, 1) == 0
+
+
+def test_rail_aligned_groups_each_have_their_own_nic():
+    """Eight groups of one GPU a node, on eight NICs, do not disturb one another; on two NICs they do."""
+    two = replace(NODES, network=replace(NODES.network, nics=2))
+
+    assert seconds("all_reduce", 1e9, NODES, 16, 1, 8) == seconds("all_reduce", 1e9, NODES, 16, 1, 1)
+    assert seconds("all_reduce", 1e9, two, 16, 1, 8) > 3 * seconds("all_reduce", 1e9, two, 16, 1, 1)
+
+
+def test_a_rack_of_nvlink_is_one_node():
+    """72 GPUs of an NVL72 reduce at NVLink's rate, far above what their NICs could carry."""
+    assert bus_bw_bytes_per_s("all_reduce", 16e9, RACKS, 72, 72) > 5 * 4 * 50e9 / 4
+
+
+def test_small_messages_over_many_nodes_take_the_tree():
+    """Latency of a ring grows with the GPUs, a tree's with their logarithm."""
+    near, far = (seconds("all_reduce", 1e4, NODES, ranks, 8) for ranks in (64, 1024))
+
+    assert far < 3 * near
+
+
+def test_all_to_all_leaves_through_the_nics():
+    """With half of the GPUs elsewhere, half of the bytes go by NIC."""
+    time = seconds("all_to_all", 1e9, NODES, 16, 8)
+
+    assert time > 0.5e9 / 50e9
+
+
+def test_a_pair_on_an_unswitched_board_has_one_link_of_three():
+    """Four V100 join each pair by two links of six: a group of two cannot use the others."""
+    board = Machine(gpu("v100-sxm2-32gb"), 4, 4, 4)
+
+    assert bus_bw_bytes_per_s("all_reduce", 4e9, board, 2, 2) < 0.4 * bus_bw_bytes_per_s(
+        "all_reduce", 4e9, board, 4, 4
+    )
