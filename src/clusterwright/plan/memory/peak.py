@@ -11,7 +11,7 @@ from clusterwright.plan.memory.flight import in_flight
 from clusterwright.plan.memory.stage import held, stage_at
 from clusterwright.plan.memory.states import states
 from clusterwright.plan.memory.transients import transients
-from clusterwright.plan.numbers import pick, smaller
+from clusterwright.plan.numbers import larger, pick, smaller
 from clusterwright.plan.parameters import count
 from clusterwright.plan.prediction import Memory
 
@@ -32,6 +32,15 @@ def peak(run: Run, fitted: Coefficients | None = None) -> Memory:
     for index in (smaller(1, pp - 1), pp - 1):
         fullest = _fuller(fullest, at_stage(run, index, fitted))
     return fullest
+
+
+def peak_bytes(run: Run, fitted: Coefficients | None = None) -> Real:
+    """The total of `peak` without its parts, for many layouts at once."""
+    pp = run.layout.pp
+    most = at_stage(run, 0, fitted).total
+    for index in (smaller(1, pp - 1), pp - 1):
+        most = larger(most, at_stage(run, index, fitted).total)
+    return most
 
 
 def stages(run: Run, fitted: Coefficients | None = None) -> tuple[Memory, ...]:
