@@ -19,10 +19,11 @@ KERNELS = 12  # of routing and permutation: scores, top-k, sort, gather, scatter
 def block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
     """Forward and backward of one such block."""
     routed = routed_block(run, rates)
-    if not run.training.architecture.shared_ffn:
-        return routed
-    shared = layers.feed_forward(run, rates, run.training.architecture.shared_ffn)
-    return routed[0] + shared[0], routed[1] + shared[1]
+    for width in (run.training.architecture.shared_ffn, run.training.architecture.expert_width):
+        if width:
+            beside = layers.feed_forward(run, rates, width)
+            routed = routed[0] + beside[0], routed[1] + beside[1]
+    return routed
 
 
 def routed_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
@@ -33,7 +34,8 @@ def routed_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
     local = model.experts / cut.ep
     gates = 2 if model.gated else 1
     width = model.expert_ffn / cut.etp
-    shapes: list[tuple[Real, Real]] = [(gates * width, model.hidden), (model.hidden, width)]
+    outer = model.expert_width or model.hidden
+    shapes: list[tuple[Real, Real]] = [(gates * width, outer), (outer, width)]
     rows = visits / local
     forward = sum((matmul.seconds(rows, n, k, rates=rates, groups=local) for n, k in shapes), 0.0)
     backward = sum((matmul.backward(rows, n, k, rates=rates, groups=local) for n, k in shapes), 0.0)
@@ -52,14 +54,14 @@ def traffic(run: Run, rates: Rates, mine: Real, visits: Real, width: Real) -> Re
     model = run.training.architecture
     gates = 2 if model.gated else 1
     outer = 10 * model.hidden * mine * rates.elementwise
-    permuted = 8 * model.hidden * visits * rates.expert_traffic
+    permuted = 8 * (model.expert_width or model.hidden) * visits * rates.expert_traffic
     return outer + permuted + (2 * gates + 2) * width * visits * rates.elementwise
 
 
 def exchange(run: Run, rates: Rates, mine: Real) -> Real:
     """Exposed seconds of dispatch and combine, and of gathering tokens over the ranks that cut one expert."""
     model, cut = run.training.architecture, run.layout
-    size = 2 * mine * model.hidden * model.experts_per_token
+    size = 2 * mine * (model.expert_width or model.hidden) * model.experts_per_token
     across = 2 * links.all_to_all(size, cut.ep, run.machine)
     gathered = 2 * links.gather(size * cut.etp, cut.etp, run.machine)
     comm = pick(cut.ep > 1, across, 0.0) + pick(cut.etp > 1, gathered, 0.0)

@@ -128,9 +128,10 @@ def latent_shapes(run: Run) -> list[tuple[Real, Real]]:
     query, key_value, output = flops.latent_widths(model)
     shapes: list[tuple[Real, Real]] = [
         (model.kv_lora_rank + model.rope_head_dim, model.hidden),
-        (key_value / tp, model.kv_lora_rank),
         (model.hidden, output / tp),
     ]
+    if model.kv_lora_rank:
+        shapes.append((key_value / tp, model.kv_lora_rank))
     if model.q_lora_rank:
         return [*shapes, (model.q_lora_rank, model.hidden), (query / tp, model.q_lora_rank)]
     return [*shapes, (query / tp, model.hidden)]

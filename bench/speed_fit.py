@@ -1,0 +1,132 @@
+"""Fitting the time model: robust least squares on log(predicted / measured), each coefficient held by a prior."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from speed_prior import PRIOR
+from speed_rows import Measured
+
+from clusterwright.plan.speed import Coefficients, iteration
+
+HUBER = 0.08  # residuals beyond this count linearly: rows whose hidden settings we do not know
+NOISE = 0.05  # spread of repeated runs (BigScience repeats: median 5%), so the scale of all residuals
+STEPS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Coefficients, and the linear model around them that leave-one-out starts from."""
+
+    x: np.ndarray  # (coefficients,) in prior deviations
+    jacobian: np.ndarray  # (rows, coefficients)
+    residuals: np.ndarray  # (rows,) log of predicted over measured
+
+
+def values(x: np.ndarray) -> dict[str, float]:
+    """Coefficients by name."""
+    return {name: prior.at(step) for (name, prior), step in zip(PRIOR.items(), x, strict=True)}
+
+
+def residuals(rows: list[Measured], x: np.ndarray) -> np.ndarray:
+    """Log of predicted over measured, row by row."""
+    fit = Coefficients(values(x))
+    return np.array([math.log(iteration(one.run, fit).total / one.seconds) for one in rows])
+
+
+def weights(rows: list[Measured]) -> np.ndarray:
+    """So that a source counts by the root of its rows, and repeats of one configuration count once."""
+    sources = Counter(one.source for one in rows)
+    repeats = Counter((one.source, repr(one.run)) for one in rows)
+    base = np.array([1 / math.sqrt(sources[one.source]) / repeats[one.source, repr(one.run)] for one in rows])
+    trust = np.array([one.trust for one in rows])
+    base = base * trust
+    return base * np.count_nonzero(base) / base.sum()
+
+
+def touched(rows: list[Measured], x: np.ndarray) -> list[np.ndarray]:
+    """For each coefficient the rows that depend on it."""
+    start = residuals(rows, x)
+    found = []
+    for column in range(len(x)):
+        moved = x.copy()
+        moved[column] += 0.5
+        found.append(np.flatnonzero(np.abs(residuals(rows, moved) - start) > 1e-9))
+    return found
+
+
+def jacobian(rows: list[Measured], x: np.ndarray, at: np.ndarray, rows_of: list[np.ndarray]) -> np.ndarray:
+    """Differences, only over the rows that depend on a coefficient."""
+    matrix = np.zeros((len(rows), len(x)))
+    for column, mine in enumerate(rows_of):
+        moved = x.copy()
+        moved[column] += 0.05
+        matrix[mine, column] = (residuals([rows[i] for i in mine], moved) - at[mine]) / 0.05
+    return matrix
+
+
+def cost(residual: np.ndarray, weight: np.ndarray, x: np.ndarray) -> float:
+    """Huber loss of the rows and squares of the priors, in units of the noise."""
+    size = np.abs(residual)
+    loss = np.where(size < HUBER, size**2, 2 * HUBER * size - HUBER**2) / NOISE**2
+    return float((weight * loss).sum() + (x**2).sum())
+
+
+def step(residual: np.ndarray, weight: np.ndarray, x: np.ndarray, matrix: np.ndarray, damp: float) -> np.ndarray:
+    """Gauss and Newton's step, with the rows' robust weights."""
+    robust = weight * np.minimum(1, HUBER / np.maximum(np.abs(residual), 1e-9)) / NOISE**2
+    normal = matrix.T @ (robust[:, None] * matrix) + np.eye(len(x)) * (1 + damp)
+    return np.linalg.solve(normal, -(matrix.T @ (robust * residual) + x))
+
+
+def fit(rows: list[Measured], start: np.ndarray | None = None, *, steps: int = STEPS) -> Fit:
+    """The coefficients with the least cost."""
+    x = np.zeros(len(PRIOR)) if start is None else start.copy()
+    weight, rows_of, damp = weights(rows), touched(rows, x), 0.3
+    residual = residuals(rows, x)
+    matrix = jacobian(rows, x, residual, rows_of)
+    for _ in range(steps):
+        trial = np.clip(x + step(residual, weight, x, matrix, damp), -3, 3)
+        there = residuals(rows, trial)
+        before, after = cost(residual, weight, x), cost(there, weight, trial)
+        if after >= before:
+            damp *= 6
+            if damp > 1e4:
+                break
+            continue
+        x, residual, damp = trial, there, damp / 3
+        if before - after < 1e-3 * before:
+            break
+        matrix = jacobian(rows, x, residual, rows_of)
+    return Fit(x, matrix, residual)
+
+
+def without(rows: list[Measured], whole: Fit, left: np.ndarray, *, steps: int = 6) -> np.ndarray:
+    """The fit without the rows marked in `left`: from the whole fit, with its Jacobian and true residuals."""
+    kept = [one for one, out in zip(rows, left, strict=True) if not out]
+    weight, matrix = weights(kept), whole.jacobian[~left]
+    x, residual, damp = whole.x.copy(), whole.residuals[~left], 0.0
+    for _ in range(steps):
+        trial = np.clip(x + step(residual, weight, x, matrix, damp), -3, 3)
+        there = residuals(kept, trial)
+        before, after = cost(residual, weight, x), cost(there, weight, trial)
+        if after < before:
+            x, residual = trial, there
+            if before - after < 1e-3 * before:
+                break
+        else:
+            damp = 6 * damp + 1
+    return x
+
+
+def leave_one_out(rows: list[Measured], whole: Fit, groups: list[str]) -> np.ndarray:
+    """Log of predicted over measured of every row, by a fit without the row's group."""
+    held = np.zeros(len(rows))
+    for group in sorted(set(groups)):
+        left = np.array([name == group for name in groups])
+        x = without(rows, whole, left)
+        held[left] = residuals([one for one, out in zip(rows, left, strict=True) if out], x)
+    return held

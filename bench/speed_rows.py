@@ -1,0 +1,117 @@
+"""The published runs that the time model is fitted on: a `Run`, its measured seconds, and how much it counts."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from clusterwright.errors import WrightError
+from clusterwright.plan import flops
+from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.runs import complete, run_of
+from clusterwright.plan.run import Run
+
+PUBLISHED = Path(__file__).parent / "published"
+TABLES = (
+    "bigscience", "dgxc_benchmarking", "llm_foundry", "megatron_bridge", "megatron_lm", "misc_llm",
+    "nemo", "published", "simumax_b200", "torchtitan_lowprec",
+)  # fmt: skip
+WEAK = 0.3  # weight of a time that was derived from printed FLOP/s, by the source's own formula
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One published run."""
+
+    run: Run
+    seconds: float
+    source: str
+    row: dict[str, str]
+    complete: bool
+    weak: bool
+
+    @property
+    def trust(self) -> float:
+        """How much the row counts: little where shape or cut were not in it, or the time was derived."""
+        row = self.row
+        told = all(row[name] for name in ("tp", "pp")) or bool(row["dp_or_fsdp"].startswith("FSDP"))
+        shaped = bool(row["hidden"] and row["layers"]) or not row["params_b"] or self.known_shape
+        if not (told and shaped and row["global_batch"]):
+            return 0.0
+        return (WEAK if self.weak else 1.0) * (1.0 if self.complete else 0.6)
+
+    @property
+    def known_shape(self) -> bool:
+        """True where the shape is the catalogue's, not one guessed from a number of parameters."""
+        return bool(self.run.training.architecture.source)
+
+    @property
+    def label(self) -> str:
+        """Enough of the row to find it."""
+        row = self.row
+        cut = "/".join(row[k] or "-" for k in ("num_gpus", "tp", "pp", "cp", "ep", "micro_batch", "global_batch"))
+        return f"{row['model']} {row['gpu_type']} {row['precision']} s{row['seq_len']} {cut}"
+
+
+def load(tables: tuple[str, ...] = TABLES) -> tuple[list[Measured], Counter[str]]:
+    """All rows of plain pretraining that ran, and how many were left out for which reason."""
+    known, kept, left = Known(), [], Counter()
+    for table in tables:
+        with (PUBLISHED / f"{table}.csv").open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                one = measured(row, known, left)
+                if one:
+                    kept.append(one)
+    return kept, left
+
+
+def measured(row: dict[str, str], known: Known, left: Counter[str]) -> Measured | None:
+    """The row as a run with its time; None, and counted, where it has none or cannot be read."""
+    if row["status"] != "ok" or row["task"] != "pretrain":
+        left[f"{row['status']} {row['task'][:20]}"] += 1
+        return None
+    try:
+        run, _ = run_of(row, known)
+    except WrightError as error:
+        left[error.findings[0].code + ": " + error.findings[0].message] += 1
+        return None
+    seconds, weak = seconds_of(row, run)
+    if not seconds:
+        left["no time, and no FLOP/s to derive it from"] += 1
+        return None
+    return Measured(run, seconds, row["source"], row, complete(row), weak)
+
+
+def seconds_of(row: dict[str, str], run: Run) -> tuple[float, bool]:
+    """Measured seconds of an iteration, and whether they were derived from FLOP/s."""
+    if row["measured_iter_time_s"]:
+        return float(row["measured_iter_time_s"]), False
+    gpus, tokens = run.machine.gpus, run.training.global_batch * run.training.seq_len
+    if row["measured_tokens_per_s_per_gpu"]:
+        return tokens / (float(row["measured_tokens_per_s_per_gpu"]) * gpus), False
+    printed = float(row["measured_tflops_per_gpu"] or 0) * 1e12
+    if not printed or not row["layers"]:
+        return 0.0, True
+    return printed_flops(row, run) * tokens / (printed * gpus), True
+
+
+def printed_flops(row: dict[str, str], run: Run) -> float:
+    """FLOPs of one token as the source counts them."""
+    model, length = run.training.architecture, run.training.seq_len
+    if "causal attention" in row["notes_url"]:
+        return flops.training(model, length)
+    # Narayanan et al. 2104.04473, equation 2: attention over the whole square; 96 with recomputation, else 72.
+    repeated = 96 if row["recompute"] == "full" else 72
+    shape = repeated * model.layers * model.hidden**2
+    return shape * (1 + length / (6 * model.hidden) + model.vocab / (16 * model.layers * model.hidden))
+
+
+if __name__ == "__main__":
+    rows, left_out = load()
+    print(len(rows), "rows,", sum(one.complete for one in rows), "complete,", sum(one.weak for one in rows), "weak")
+    for reason, count in left_out.most_common():
+        print(f"{count:5} {reason}")
+    for source, count in sorted(Counter(one.source for one in rows).items()):
+        print(f"{count:5} {source}")
