@@ -20,6 +20,9 @@ _DEFINITIONS = (
     (r"nvidia-smi|bigscience", Definition.TOTAL),
     (r"max_memory_reserved", Definition.RESERVED),
 )
+# Bytes of one logit where the loss is not the family's own: torchtitan compiles it, over logits in bf16;
+# Megatron's fused one (`cross-entropy-loss-fusion`, native) does not work in place: bf16 and twice fp32.
+_LOGITS = ((r"torchtitan", 2.0), (r"cross[-_]entropy[-_]loss[-_]fusion", 10.0))
 
 
 def definition(cells: Cells) -> Definition:
@@ -40,6 +43,7 @@ def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
         dropout=work.dropout or _dropout(run, settings),
         optimizer="muon" if says(cells, r"(?<![a-z])muon(?![a-z])") else work.optimizer,
         fused_loss=says(cells, r"\bliger\b|cut[- ]cross[- ]entropy"),
+        logit_bytes=next((held for words, held in _LOGITS if says(cells, words)), 0.0),
         fp8_parameters=says(cells, r"fp8-param-gather=True"),
     )
 

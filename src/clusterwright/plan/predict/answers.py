@@ -1,0 +1,106 @@
+"""What is predicted of one row, as the cells of the added columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.errors import Finding, WrightError
+from clusterwright.plan import memory, speed
+from clusterwright.plan.predict import headers
+from clusterwright.plan.predict.runs import run_of
+from clusterwright.plan.predict.words import peak_memory_is
+from clusterwright.plan.speed.coefficients import peak as peak_rate
+
+if TYPE_CHECKING:
+    from clusterwright.plan.predict.known import Known
+
+_GIB = 2**30
+_DIGITS = 6  # of a written number
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The added cells by column, and what made a prediction impossible."""
+
+    cells: dict[str, str]
+    problems: tuple[Finding, ...] = ()
+
+
+def answer(row: dict[str, str], sort: headers.Sort, known: Known, remark: str = "") -> Answer:
+    """The prediction of a row; where there is none, the note says all that is wrong with it."""
+    try:
+        cells = _PREDICTORS[sort.name](row, known)
+    except WrightError as error:
+        return refused(*error.findings)
+    cells["prediction_note"] = "; ".join(part for part in (remark, cells["prediction_note"]) if part)
+    return Answer(cells)
+
+
+def refused(*problems: Finding) -> Answer:
+    """No prediction: the note names every problem."""
+    note = " | ".join(f"error[{each.code}]: {each.message}; mend: {each.mend}" for each in problems)
+    return Answer({"prediction_note": note}, problems)
+
+
+def of_run(row: dict[str, str], known: Known) -> dict[str, str]:
+    """A training run: time, rates, memory.
+
+    FLOPs are the model's (forward and twice that backward, causal attention, head; nothing recomputed);
+    the MFU is of the dense peak of the run's own precision.
+    """
+    run, notes = run_of(row, known)
+    time, peak = speed.iteration(run), memory.peak(run)
+    low, high = speed.span(run, time)
+    gpus, total = run.machine.gpus, float(time.total)
+    mfu = float(time.ideal) / total
+    tokens = run.training.global_batch * run.training.seq_len
+    held, what = peak_memory_is(row, peak)
+    return {
+        "predicted_iter_time_s": number(total),
+        "predicted_tokens_per_s_per_gpu": number(tokens / total / gpus),
+        "predicted_tflops_per_gpu": number(mfu * peak_rate(run.machine.gpu, run.training.precision) / 1e12),
+        "predicted_mfu": number(mfu),
+        "predicted_peak_mem_gib": number(held / _GIB),
+        "predicted_fits": str(peak.total <= run.machine.gpu.usable_bytes).lower(),
+        "predicted_bound": str(speed.bound(time)),
+        "predicted_iter_time_p10_s": number(float(low)),
+        "predicted_iter_time_p90_s": number(float(high)),
+        "prediction_note": "; ".join((*notes, what)),
+    }
+
+
+def of_collective(row: dict[str, str], _known: Known) -> dict[str, str]:
+    """A collective operation: bus bandwidth in GB/s, as nccl-tests print it, and time."""
+    from clusterwright.plan.collectives import rows  # noqa: PLC0415 (few tables are of collectives)
+    from clusterwright.plan.collectives.coefficients import stored  # noqa: PLC0415
+    from clusterwright.plan.collectives.kinds import bus_factor  # noqa: PLC0415
+
+    found = rows.read(row)
+    bus = rows.bus_bw(found, stored())
+    seconds = found.size_bytes * float(bus_factor(found.kind, found.group.ranks)) / bus
+    return {
+        "predicted_busbw_gbps": number(bus / 1e9),
+        "predicted_time_us": number(seconds * 1e6),
+        "prediction_note": "; ".join(found.notes),
+    }
+
+
+def of_cnn(row: dict[str, str], _known: Known) -> dict[str, str]:
+    """A convolutional network: images a second, of all GPUs and of one."""
+    from clusterwright.plan.cnn import rows  # noqa: PLC0415 (few tables are of these)
+
+    total, note = rows.samples_per_s_of_row(row)
+    return {
+        "predicted_samples_per_s_total": number(total),
+        "predicted_samples_per_s_per_gpu": number(total / float(row["num_gpus"])),
+        "prediction_note": note,
+    }
+
+
+_PREDICTORS = {headers.RUNS.name: of_run, headers.COLLECTIVES.name: of_collective, headers.CNN.name: of_cnn}
+
+
+def number(value: float) -> str:
+    """Six digits: more than anyone can measure."""
+    return f"{value:.{_DIGITS}g}"

@@ -1,0 +1,84 @@
+"""Bytes of a table as lines of text, whatever mixture of encodings they are in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
+_MOSTLY = 0.3  # of the bytes are zero: text in two bytes a letter without a mark
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Lines without their ends; `remarks` says of a line (from 1) what was odd about its bytes."""
+
+    lines: tuple[str, ...]
+    remarks: dict[int, str] = field(default_factory=dict)
+
+
+def decode(data: bytes) -> Text:
+    """UTF-8, or UTF-16 by its mark; a line that is neither is read as Latin-1, and is said with its first odd byte.
+
+    Raises `predict-empty` where there is nothing to read.
+    """
+    if not data.strip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"):
+        raise WrightError.of(
+            "predict-empty",
+            "the file is empty",
+            "give a CSV with a header line and rows",
+            exit_code=EXIT_USAGE,
+        )
+    encoding, start = _encoding(data)
+    if encoding != "utf-8":
+        text = data[start:].decode(encoding, errors="replace")
+        remark = f"the file is {encoding.upper()}"
+        return Text(tuple(_lines(text)), {1: remark})
+    return _line_by_line(data, start)
+
+
+def _encoding(data: bytes) -> tuple[str, int]:
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return name, len(mark)
+    sample = data[:4096]
+    for name, zeros in (("utf-16-le", sample[1::2]), ("utf-16-be", sample[::2])):
+        if zeros.count(0) > _MOSTLY * len(sample):
+            return name, 0
+    return "utf-8", 0
+
+
+def _line_by_line(data: bytes, start: int) -> Text:
+    lines: list[str] = []
+    remarks: dict[int, str] = {}
+    place = start
+    ended = data if b"\n" in data else data.replace(b"\r", b"\n")
+    for raw in ended[start:].split(b"\n"):
+        text, remark = _line(raw.removesuffix(b"\r"), place)
+        lines.append(text)
+        if remark:
+            remarks[len(lines)] = remark
+        place += len(raw) + 1
+    return Text(tuple(lines), remarks)
+
+
+def _line(raw: bytes, place: int) -> tuple[str, str]:
+    """The text of a line that begins at that byte, and a remark where it is not UTF-8."""
+    if b"\0" in raw:
+        at = place + raw.index(b"\0")
+        return raw.replace(b"\0", b"").decode("latin-1"), f"byte {at} is 0, as in UTF-16: zeros taken out"
+    try:
+        return raw.decode("utf-8"), ""
+    except UnicodeDecodeError as error:
+        odd = raw[error.start]
+        remark = f"byte {place + error.start} is 0x{odd:02x}, which is not UTF-8: the line is read as Latin-1"
+        return raw.decode("latin-1"), remark
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -1,0 +1,95 @@
+"""Which sort of table a header is of, and what it lacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
+from clusterwright.plan.predict.cells import COLUMNS
+from clusterwright.spec.report import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TIMES = ("predicted_iter_time_p10_s", "predicted_iter_time_p90_s")
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """One sort of table."""
+
+    name: str
+    marks: tuple[str, ...]  # a header with all of these is of this sort
+    needed: tuple[str, ...]
+    used: tuple[str, ...]  # these, where they are there
+    added: tuple[str, ...]
+
+
+COLLECTIVES = Sort(
+    "collectives",
+    marks=("collective",),
+    needed=("collective", "gpu_type", "size_bytes"),
+    used=("num_nodes", "gpus_per_node", "num_gpus", "algo", "fabric", "nic_per_node", "nic_gbps"),
+    added=("predicted_busbw_gbps", "predicted_time_us", "prediction_note"),
+)
+CNN = Sort(
+    "convolutional networks",
+    marks=("benchmark",),
+    needed=("benchmark", "gpu_type", "num_gpus"),
+    used=("num_nodes", "gpus_per_node", "global_batch", "precision", "framework", "host_networking"),
+    added=("predicted_samples_per_s_total", "predicted_samples_per_s_per_gpu", "prediction_note"),
+)
+RUNS = Sort(
+    "training runs",
+    marks=("gpu_type",),
+    needed=("model", "gpu_type", "num_gpus", "seq_len", "global_batch"),
+    used=COLUMNS,
+    added=(
+        "predicted_iter_time_s",
+        "predicted_tokens_per_s_per_gpu",
+        "predicted_tflops_per_gpu",
+        "predicted_mfu",
+        "predicted_peak_mem_gib",
+        "predicted_fits",
+        "predicted_bound",
+        *_TIMES,
+        "prediction_note",
+    ),
+)
+SORTS = (COLLECTIVES, CNN, RUNS)
+
+
+def sort_of(columns: Sequence[str], file: str, line: int = 1) -> Sort:
+    """The sort of a table by its header; refuses one that lacks needed columns, naming all of them."""
+    there = set(columns)
+    sort = next((sort for sort in SORTS if there.issuperset(sort.marks)), RUNS)
+    missing = [name for name in sort.needed if name not in there]
+    if missing:
+        raise WrightError(
+            *(_missing(name, sort, columns, Place(file, line)) for name in missing), exit_code=EXIT_USAGE
+        )
+    return sort
+
+
+def _missing(name: str, sort: Sort, columns: Sequence[str], place: Place) -> Finding:
+    spare = [column for column in columns if column not in {*sort.needed, *sort.used}]
+    meant = did_you_mean(name, spare)
+    mend = (
+        f"is it `{meant}`? Rename it to `{name}`"
+        if meant
+        else f"add a column `{name}`; its cells may be blank"
+    )
+    return Finding("predict-no-column", f"a table of {sort.name} needs the column `{name}`", mend, (place,))
+
+
+def doubtful(columns: Sequence[str], sort: Sort) -> list[str]:
+    """Columns that look like a misspelt one which is used where it is there; a sentence each."""
+    absent = [name for name in sort.used if name not in columns]
+    spare = [name for name in columns if name not in {*sort.needed, *sort.used}]
+    said = [
+        (name, did_you_mean(name, absent))
+        for name in spare
+        if not name.startswith(("measured_", "predicted_"))
+    ]
+    return [f"column `{name}` is not used; did you mean `{meant}`?" for name, meant in said if meant]

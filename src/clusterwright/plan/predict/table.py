@@ -1,0 +1,103 @@
+"""A CSV table in and out: every column and row is kept as it came, whatever is wrong with some of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
+from clusterwright.plan.predict.decoding import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_DELIMITERS = (",", ";", "\t")
+_LONGEST_CELL = 2**24  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row: the line of the file where it begins, its cells, and what was odd about it."""
+
+    number: int
+    cells: tuple[str, ...]
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as it came."""
+
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    delimiter: str = ","
+    remark: str = ""  # of the header's line, or of the whole file
+
+    def row(self, line: Line) -> dict[str, str]:
+        """Cells by column."""
+        return dict(zip(self.columns, line.cells, strict=False))
+
+
+def read(data: bytes, file: str) -> Table:
+    """The table in these bytes.
+
+    Raises `predict-empty`, `predict-column-twice`, `predict-not-csv`; rows of another length than the header
+    are kept, for whoever predicts them to refuse.
+    """
+    text = decode(data)
+    header = next((line for line in text.lines if line.strip()), "")
+    delimiter = max(_DELIMITERS, key=header.count)
+    records = list(_records(text.lines, delimiter, file))
+    if not records:
+        raise WrightError.of(
+            "predict-empty", f"{file} has no header", "give a CSV with a header line", exit_code=2
+        )
+    (first, names), *rest = records
+    columns = tuple(name.strip() for name in names)
+    _refuse_twice(columns, Place(file, first))
+    lines = tuple(Line(number, tuple(cells), text.remarks.get(number, "")) for number, cells in rest)
+    return Table(columns, lines, delimiter, text.remarks.get(first, ""))
+
+
+def _records(lines: Sequence[str], delimiter: str, file: str) -> Iterator[tuple[int, list[str]]]:
+    """Records that are not blank, with the line on which each begins."""
+    before = csv.field_size_limit(_LONGEST_CELL)
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
+    start = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield start, cells
+            start = reader.line_num + 1
+    except csv.Error as why:
+        finding = Finding(
+            "predict-not-csv", f"not a CSV from here on: {why}", "close the quotes", (Place(file, start),)
+        )
+        raise WrightError(finding, exit_code=EXIT_USAGE) from why
+    finally:
+        csv.field_size_limit(before)
+
+
+def _refuse_twice(columns: tuple[str, ...], place: Place) -> None:
+    twice = [name for name, times in Counter(columns).items() if times > 1]
+    if twice:
+        names = ", ".join(f"`{name}`" for name in twice)
+        finding = Finding(
+            "predict-column-twice",
+            f"the header names {names} more than once",
+            "keep one column of each name",
+            (place,),
+        )
+        raise WrightError(finding, exit_code=EXIT_USAGE)
+
+
+def written(columns: Sequence[str], rows: Iterable[Sequence[str]], delimiter: str = ",") -> str:
+    """The table as CSV text."""
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return out.getvalue()

@@ -1,0 +1,73 @@
+"""A whole table in, the same table with predictions out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from clusterwright.errors import Finding, Place
+from clusterwright.plan.predict import headers, table
+from clusterwright.plan.predict.answers import answer, refused
+from clusterwright.plan.predict.known import Known
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.own import Own
+    from clusterwright.plan.predict.answers import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """The table with its added columns as CSV text, and what is to be said about it."""
+
+    text: str
+    sort: str
+    rows: int
+    failed: int
+    problems: tuple[Finding, ...]  # of rows, each with its place
+    remarks: tuple[str, ...]  # that stop nothing
+
+
+def predict(data: bytes, file: str, own: Own | None = None) -> Predicted:
+    """Every row of the table, predicted or refused; raises `WrightError` where it is no usable table."""
+    came = table.read(data, file)
+    sort = headers.sort_of(came.columns, file)
+    kept = [place for place, name in enumerate(came.columns) if name not in sort.added]
+    known = Known(own)
+    out: list[list[str]] = []
+    problems: list[Finding] = []
+    failed = 0
+    for line in came.lines:
+        said = _row(came, line, sort, known)
+        failed += bool(said.problems)
+        problems += [_at(each, file, line.number) for each in said.problems]
+        cells = [*line.cells, *[""] * len(came.columns)]
+        out.append([cells[place] for place in kept] + [said.cells.get(name, "") for name in sort.added])
+    columns = [came.columns[place] for place in kept] + list(sort.added)
+    text = table.written(columns, out, came.delimiter)
+    remarks = _remarks(came, sort, replaced=len(kept) < len(came.columns))
+    return Predicted(text, sort.name, len(out), failed, tuple(problems), remarks)
+
+
+def _row(came: table.Table, line: table.Line, sort: headers.Sort, known: Known) -> Answer:
+    if len(line.cells) != len(came.columns):
+        message = f"the row has {len(line.cells)} cells, the header {len(came.columns)}"
+        mend = "quote cells that hold a comma, and leave none out"
+        return refused(Finding("predict-ragged-row", message, mend))
+    return answer(came.row(line), sort, known, line.remark)
+
+
+def _at(finding: Finding, file: str, number: int) -> Finding:
+    return replace(finding, places=(Place(file, number),))
+
+
+def _remarks(came: table.Table, sort: headers.Sort, *, replaced: bool) -> tuple[str, ...]:
+    odd = [(line.number, line.remark) for line in came.lines if line.remark]
+    said = [came.remark] if came.remark else []
+    said += [f"line {number}: {remark}" for number, remark in odd]
+    said += headers.doubtful(came.columns, sort)
+    absent = [name for name in sort.used if name not in came.columns]
+    if absent:
+        said.append(f"not in the header, and inferred: {', '.join(absent)}")
+    if replaced:
+        said.append("predictions that were in the table are replaced")
+    return tuple(said)
