@@ -5,4 +5,4 @@ from __future__ import annotations
 from clusterwright.plan.memory.peak import peak, peak_bytes, stages
 from clusterwright.plan.memory.reported import Definition, reported
 
-__all__ = ["Definition", "peak", "reported", "stages"]
+__all__ = ["Definition", "peak", "peak_bytes", "reported", "stages"]

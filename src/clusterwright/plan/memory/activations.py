@@ -59,27 +59,42 @@ def tokens(run: Run) -> Real:
 
 def kept(run: Run, stage: Stage) -> Real:
     """Bytes of one microbatch in all layers of a stage, what is recomputed left out."""
-    work, cut = run.training, run.layout
-    boundary = Kept(whole=element(work) * work.architecture.hidden) * stage.layers
+    cut = run.layout
+    boundary = border(run) * stage.layers
     some = kept_by(run, stage, cut.recompute_modules).on(cut)
     every = kept_by(run, stage, ()).on(cut)
     at = pick(cut.recompute >= 2, boundary.on(cut), pick(cut.recompute >= 1, some, every))
     return at * tokens(run)
 
 
-def layer(run: Run, *, moe: bool) -> Kept:
-    """One whole layer, nothing recomputed: what full recomputation holds while it works."""
-    return attention(run, ()) + (experts(run, ()) if moe else dense(run, ()))
+def border(run: Run) -> Kept:
+    """The input of one layer: all that full recomputation keeps of it."""
+    return Kept(whole=element(run.training) * run.training.architecture.hidden)
 
 
 def kept_by(run: Run, stage: Stage, modules: tuple[str, ...]) -> Kept:
     """All layers of a stage, with these modules recomputed."""
+    if "per-op" in modules:
+        return per_op(run) * stage.layers
     total = attention(run, modules) * (stage.attention + stage.mtp) + dense(run, modules) * stage.dense
     if run.training.architecture.mamba_layers:
         total = total + mamba(run) * stage.mamba
     if run.training.architecture.experts:
         total = total + experts(run, modules) * (stage.moe + stage.mtp)
     return total
+
+
+def per_op(run: Run) -> Kept:
+    """Selection by operation, as torchtitan does: outputs of attention and of every second matrix product.
+
+    Of q, k, v, o and the three products of a gated layer: q, v, the gate and the last one's.
+    """
+    work, model = run.training, run.training.architecture
+    size = element(work)
+    q, _, v = widths(model)
+    width = model.ffn + model.experts_per_token * model.expert_ffn if model.experts else model.ffn
+    out = model.heads * (model.v_head_dim or model.head_dim)
+    return Kept(cut=size * (q + v + out + width), whole=2 * size * model.hidden)
 
 
 def attention(run: Run, modules: tuple[str, ...]) -> Kept:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.memory.activations import kept, tokens
+from clusterwright.plan.memory.activations import border, kept, tokens
 from clusterwright.plan.memory.coefficients import stored
 from clusterwright.plan.memory.flight import in_flight
 from clusterwright.plan.memory.stage import held, stage_at
-from clusterwright.plan.memory.states import states
+from clusterwright.plan.memory.states import deepspeed, states
 from clusterwright.plan.memory.transients import transients
 from clusterwright.plan.numbers import larger, pick, smaller
 from clusterwright.plan.parameters import count
@@ -52,9 +52,11 @@ def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memor
     """Peak memory of a GPU of that stage."""
     fitted = fitted or stored()
     stage = stage_at(count(run.training.architecture), run.layout, index)
-    own = states(run, held(run, stage))
-    activations = kept(run, stage) * in_flight(run.training, run.layout, index) + embedded(run, stage)
-    passing = transients(run, stage) + fitted.workspace
+    parameters = held(run, stage)
+    own = states(run, parameters)
+    each = kept(run, stage) + between(run)
+    activations = each * in_flight(run.training, run.layout, index) + embedded(run, stage)
+    passing = transients(run, stage, parameters) + fitted.workspace
     allocated = own.weights + own.gradients + own.optimizer + activations + passing
     slack = fitted.slack.get(run.stack.family, max(fitted.slack.values()))
     return Memory(
@@ -66,6 +68,12 @@ def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memor
         fragmentation=slack * allocated,
         context=fitted.context + fitted.nccl,
     )
+
+
+def between(run: Run) -> Real:
+    """DeepSpeed's pipeline keeps the output of a stage too, for each microbatch in flight."""
+    held = border(run).on(run.layout) * tokens(run)
+    return pick(deepspeed(run) & (run.layout.pp > 1), held, 0.0)
 
 
 def embedded(run: Run, stage: Stage) -> Real:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterwright.plan.memory.activations import element
-from clusterwright.plan.numbers import larger, pick
+from clusterwright.plan.numbers import larger, pick, smaller
 
 if TYPE_CHECKING:
     from clusterwright.plan.memory.stage import Held
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LORA_RANK = 32  # Megatron-Bridge's default `dim` of LoRA
 FLAT = ("fsdp", "nemo-automodel", "maxtext", "torchtitan")  # families whose only sharded copy is the fp32 one
+BUCKET = 5e8  # elements of one of DeepSpeed's reduce buckets, its default; two are in flight
 # bytes per parameter beside the fp32 master copy: moments in fp32, in 8 bits (Dettmers 2110.02861), momentum only
 MOMENTS = {"adam": 8.0, "adamw": 8.0, "adam8bit": 2.0, "sgd": 4.0, "muon": 4.0}
 # copies in the products' precision that the layers keep beside the weights: rows and columns apart
@@ -78,6 +79,26 @@ def per_parameter(work: Training, cut: Layout, family: str) -> tuple[Real, Real,
             moments + pick(cut.zero >= 3, 0.0, master),
         )
     return weight, float(work.gradient_bytes), moments + master
+
+
+def deepspeed(run: Run) -> Any:
+    """Whose ZeRO it is: before Megatron had a distributed optimiser of its own, it was DeepSpeed's."""
+    if run.stack.family == "deepspeed":
+        return True
+    return (run.stack.family == "megatron") & (run.stack.year < 2023) & (run.layout.zero >= 1)
+
+
+def engine(run: Run, own: Held) -> Real:
+    """What DeepSpeed holds beside the states: reduce buckets, and copies of its share of the gradients.
+
+    In bf16 the layers' own gradients stay beside the fp32 ones that accumulate them; in fp16 the share that
+    the step works on is flattened, and copied to fp32 (`bf16_optimizer.py`, `stage_1_and_2.py` of DeepSpeed).
+    """
+    work, count = run.training, own.dense + own.expert
+    bucket = 2 * work.gradient_bytes * smaller(count, BUCKET)
+    copies = pick(work.gradient_bytes > 2, 2.0 * count, 6.0 * count / shards(run.layout))
+    held = bucket + pick((run.layout.zero < 3) & (run.layout.offload < 1), copies, 0.0)
+    return pick(deepspeed(run), held, 0.0)
 
 
 def _copies(work: Training) -> float:

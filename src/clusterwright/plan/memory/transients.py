@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from clusterwright.plan.memory.activations import Kept, attention, dense, element, experts, tokens, widths
 from clusterwright.plan.memory.stage import vocabulary
-from clusterwright.plan.memory.states import FLAT
+from clusterwright.plan.memory.states import FLAT, engine
 from clusterwright.plan.numbers import larger, pick
 from clusterwright.plan.parameters import count
 
 if TYPE_CHECKING:
-    from clusterwright.plan.memory.stage import Stage
+    from clusterwright.plan.memory.stage import Held, Stage
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Run
 
 
-def transients(run: Run, stage: Stage) -> Real:
-    """The larger of the loss on the last stage and one layer's backward pass, and gathered parameters."""
-    return larger(stage.last * loss(run), backward(run)) + gathered(run)
+def transients(run: Run, stage: Stage, own: Held) -> Real:
+    """The larger of the loss on the last stage and one layer's backward pass; gathered parameters; buckets."""
+    return larger(stage.last * loss(run), backward(run)) + gathered(run) + engine(run, own)
 
 
 def loss(run: Run) -> Real:
@@ -29,10 +29,10 @@ def loss(run: Run) -> Real:
     work, cut = run.training, run.layout
     if work.fused_loss:
         return 0.0
-    copies = 8.0 if run.stack.family in FLAT else 4.0
-    extra = 1.0 + 4.0 * work.architecture.mtp_layers / (element(work) + copies)
+    each = work.logit_bytes or element(work) + (8.0 if run.stack.family in FLAT else 4.0)
+    each += 4.0 * work.architecture.mtp_layers
     head = 2 * element(work) * work.architecture.hidden / pick(cut.sequence_parallel > 0, cut.tp, 1)
-    return tokens(run) * ((element(work) + copies) * vocabulary(run) / cut.tp * extra + head)
+    return tokens(run) * (each * vocabulary(run) / cut.tp + head)
 
 
 def backward(run: Run) -> Real:
@@ -53,7 +53,7 @@ def gradients(run: Run) -> Kept:
     q, k, v = widths(model)
     scores = 0.0 if work.flash_attention else 2 * size * model.heads * work.seq_len
     width = max(model.ffn, model.expert_ffn * model.experts_per_token + model.shared_ffn)
-    ffn = size * width * (3 if model.gated else 2)
+    ffn = size * width * (2 if model.gated else 1)  # the saved input of the last product is freed by then
     return Kept(cut=max(size * (q + k + v) + scores, ffn), whole=2 * size * model.hidden)
 
 
