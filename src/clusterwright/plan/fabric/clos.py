@@ -1,0 +1,137 @@
+"""How many leaves, spines and cores a folded Clos network takes, and which is cabled to which.
+
+Rules, checked against the published component tables of DGX SuperPOD (A100, H100, B200, B300):
+a leaf has all its uplinks laid, filled or not; every leaf of a pod has equally many cables to every spine
+of it, so the number of spines divides the uplinks of a leaf; a spine below cores has as many cables up as
+down, or more; cores form groups, and a spine is cabled to all cores of its group, equally. The pods of a rail-optimised
+fabric are its rails.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """The lowest level: `rails` groups of `units` leaves; each node has `node_ports` on one leaf of each group."""
+
+    rails: int
+    units: int
+    node_ports: int
+    nodes_per_leaf: int
+    uplinks: int  # of one leaf
+
+    @property
+    def count(self) -> int:
+        """All leaves."""
+        return self.rails * self.units
+
+
+_NONE = Leaves(0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Clos:
+    """One plane. All counts are whole; a level that is not there has 0."""
+
+    radix: int
+    leaves: Leaves
+    pods: int = 0  # groups of leaves with spines of their own
+    spines: int = 0  # of one pod
+    leaf_links: int = 0  # cables between a leaf and a spine of its pod
+    spine_uplinks: int = 0  # of one spine
+    core_groups: int = 0
+    cores: int = 0  # of one group
+    core_links: int = 0  # cables between a spine and a core of its group
+
+    def counts(self) -> Iterator[tuple[str, int, int]]:
+        """Name, switches and cables up of each level, from the leaves."""
+        ups = (*self.cables_up(), 0, 0)
+        yield "leaf", self.leaves.count, ups[0]
+        if self.spines:
+            yield "spine", self.pods * self.spines, ups[1]
+        if self.cores:
+            yield "core", self.core_groups * self.cores, 0
+
+    def cables_up(self) -> tuple[int, ...]:
+        """Cables between the levels."""
+        if not self.spines:
+            return ()
+        first = self.leaves.count * self.leaves.uplinks
+        return (first, self.pods * self.spines * self.spine_uplinks) if self.cores else (first,)
+
+    def pod_of(self, leaf: int) -> int:
+        """The pod that a leaf lies in; leaves are numbered rail by rail."""
+        per_rail = max(1, self.pods // self.leaves.rails)
+        if self.pods <= 1:
+            return 0
+        rail, unit = divmod(leaf, self.leaves.units)
+        return rail * per_rail + unit // math.ceil(self.leaves.units / per_rail)
+
+    def cores_of(self, spine: int) -> range:
+        """The cores that a spine is cabled to; spines are numbered pod by pod."""
+        group = (spine % self.spines) % self.core_groups
+        return range(group * self.cores, (group + 1) * self.cores)
+
+
+def uplinks_for(radix: int, oversubscription: float) -> tuple[int, int]:
+    """Ports of a leaf (down, up) so that down is at most `oversubscription` times up."""
+    up = math.floor(radix / (1 + oversubscription))
+    return min(radix - up, math.floor(up * oversubscription + 1e-9)), up
+
+
+def two_levels(radix: int, leaves: Leaves) -> Clos | None:
+    """Every leaf to every spine; None where a spine has fewer ports than there are leaves."""
+    if leaves.count > radix:
+        return None
+    need = math.ceil(leaves.count * leaves.uplinks / radix)
+    spines = next((count for count in divisors(leaves.uplinks) if count >= need), 0)
+    if not spines:
+        return None
+    return Clos(radix, leaves, 1, spines, leaves.uplinks // spines)
+
+
+def three_levels(radix: int, leaves: Leaves) -> Clos | None:
+    """Pods of leaves and spines, joined by cores; None where the radix does not reach.
+
+    A rail is one pod, or as few as hold it; without rails, the number of pods with the fewest switches.
+    """
+    fewest = math.ceil(leaves.units / (radix // 2))
+    tried = [fewest] if leaves.rails > 1 else range(fewest, min(radix, leaves.units) + 1)
+    made = [clos for pods in tried for clos in _pods(radix, leaves, pods)]
+    return min(made, key=lambda clos: sum(count for _, count, _ in clos.counts()), default=None)
+
+
+def _pods(radix: int, leaves: Leaves, pods_per_rail: int) -> Iterator[Clos]:
+    half, pod_leaves = radix // 2, math.ceil(leaves.units / pods_per_rail)
+    for spines in divisors(leaves.uplinks):
+        links = leaves.uplinks // spines
+        ups = range(pod_leaves * links, half + 1)
+        if ups and (cores := _cores(radix, leaves.rails * pods_per_rail, spines, ups)):
+            yield replace(cores, leaves=leaves, leaf_links=links)
+
+
+def _cores(radix: int, pods: int, spines: int, uplinks: range) -> Clos | None:
+    """The upper half with the fewest cores; a spine gets a few more uplinks where that saves cores."""
+    fitting = [
+        (groups * up // links, up, groups, links)
+        for up in uplinks
+        for groups in divisors(spines)
+        for links in divisors(up)
+        if pods * (spines // groups) * links <= radix
+    ]
+    if not fitting:
+        return None
+    _, up, groups, links = min(fitting)
+    return Clos(radix, _NONE, pods, spines, 0, up, groups, up // links, links)
+
+
+def divisors(number: int) -> list[int]:
+    """Ascending."""
+    return [each for each in range(1, number + 1) if number % each == 0]

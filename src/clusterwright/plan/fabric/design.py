@@ -1,0 +1,150 @@
+"""From nodes, ports and a switch to a fabric of a kind."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.plan.fabric.clos import Clos, Leaves, divisors, three_levels, two_levels, uplinks_for
+from clusterwright.plan.fabric.parts import Fabric, Kind, Switch
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is rarely asked for."""
+
+    tiers: int = 0  # levels of switches; 0: as few as it takes
+    planes: int = 1  # each port split over so many separate fabrics (twin-plane: 2)
+    manager_ports: int = 0  # of the fabric manager; it takes the place of one node
+    rails_per_leaf: int = 0  # 0: one, or more where the nodes are so few that switches can be saved
+
+
+DEFAULTS = Options()
+
+
+def design(
+    kind: Kind | str,
+    nodes: int,
+    ports_per_node: int,
+    switch: Switch,
+    oversubscription: float = 1.0,
+    options: Options = DEFAULTS,
+) -> Fabric:
+    """The fabric of this kind with the fewest switches.
+
+    Raises:
+        WrightError: sizes that are no sizes, a ratio below 1, or more ports than the radix can join.
+    """
+    kind = Kind(kind)
+    _refuse_nonsense(nodes, ports_per_node, switch, oversubscription)
+    one = switch.split(options.planes) if options.planes > 1 else switch
+    place = nodes + (1 if options.manager_ports else 0)
+    clos: Clos | None = None
+    if kind is Kind.RING:
+        _ring_or_refuse(nodes, ports_per_node)
+    elif kind is Kind.DIRECT:
+        _direct_or_refuse(nodes)
+    elif kind is Kind.STAR:
+        clos = _star(place, ports_per_node, one)
+    else:
+        clos = _tree(kind, place, ports_per_node, one, oversubscription, options)
+    rate = switch.port_bits_per_s
+    return Fabric(
+        kind, nodes, ports_per_node, rate, switch, clos, options.planes, options.manager_ports if clos else 0
+    )
+
+
+def largest(radix: int, oversubscription: float, tiers: int) -> int:
+    """Ports of nodes that so many levels of switches of a radix can join."""
+    if tiers == 1:
+        return radix
+    down, _ = uplinks_for(radix, oversubscription)
+    return radix * down if tiers == 2 else radix * (radix // 2) * down
+
+
+def _tree(kind: Kind, places: int, ports: int, switch: Switch, ratio: float, options: Options) -> Clos:
+    tiers, radix = options.tiers, switch.ports
+    if kind is Kind.LEAF_SPINE:
+        tiers = tiers or 2
+    elif places * ports <= radix and tiers < 2:
+        return Clos(radix, Leaves(1, 1, ports, places, 0))
+    down, up = uplinks_for(radix, ratio)
+    for level in (two_levels, three_levels):
+        wanted = 2 if level is two_levels else 3
+        if tiers in {0, wanted}:
+            for leaves in _leaves(kind, places, ports, (down, up), options):
+                if (clos := level(radix, leaves)) is not None:
+                    return clos
+    raise _too_large(places * ports, switch, ratio, tiers)
+
+
+def _leaves(kind: Kind, places: int, ports: int, sides: tuple[int, int], options: Options) -> list[Leaves]:
+    """Ways to hang the nodes on leaves, the best first."""
+    down, up = sides
+    ways = [
+        Leaves(rails, math.ceil(places / (down // (ports // rails))), ports // rails, down // (ports // rails), up)
+        for rails in divisors(ports)
+        if ports // rails <= down
+    ]  # fmt: skip
+    if options.rails_per_leaf:
+        ways = [way for way in ways if way.node_ports == options.rails_per_leaf]
+    if kind is Kind.RAIL:
+        # a leaf for each rail; where so few nodes leave half of it empty, two rails share a leaf, or four
+        single = [way for way in ways if way.units == 1]
+        return single[:1] or ways[-1:]
+    return sorted(ways, key=lambda way: (way.count, way.rails))[:1]
+
+
+def _star(places: int, ports: int, switch: Switch) -> Clos:
+    """One switch, or as few as it takes around one in the middle."""
+    radix = switch.ports
+    if places * ports <= radix:
+        return Clos(radix, Leaves(1, 1, ports, places, 0))
+    for count in range(2, radix + 1):
+        uplinks = min(radix // count, radix - 1)
+        room = (radix - uplinks) // ports
+        if room and count * room >= places:
+            return Clos(radix, Leaves(1, count, ports, room, uplinks), 1, 1, uplinks)
+    message = f"{places * ports} ports are more than a star of {switch.title} switches joins"
+    raise _refused(
+        "fabric-too-large", message, "take --kind leaf-spine or fat-tree, or a switch with more ports"
+    )
+
+
+def _refuse_nonsense(nodes: int, ports: int, switch: Switch, ratio: float) -> None:
+    for name, value in (("nodes", nodes), ("ports of a node", ports), ("ports of a switch", switch.ports)):
+        if value <= 0:
+            raise _refused("fabric-size", f"{name}: {value} is no size", f"give 1 or more {name}")
+    if switch.port_bits_per_s <= 0:
+        raise _refused("fabric-size", "a port without a rate", "give one: 64x400G")
+    if not 1 <= ratio <= switch.ports - 1:
+        message = f"an oversubscription of {ratio:g} to 1 cannot be built from {switch.ports} ports"
+        mend = f"give the ports down over the ports up, 1 (nothing is shared) to {switch.ports - 1}"
+        raise _refused("fabric-oversubscription", message, mend)
+
+
+def _ring_or_refuse(nodes: int, ports: int) -> None:
+    if ports < 2 or nodes < 3:
+        message = f"{nodes} nodes with {ports} port{'s' * (ports > 1)} each do not close a ring"
+        raise _refused("fabric-kind", message, "a ring needs 3 nodes or more, each with 2 ports or more")
+
+
+def _direct_or_refuse(nodes: int) -> None:
+    if nodes != 2:
+        message = f"{nodes} nodes are not joined port to port"
+        raise _refused("fabric-kind", message, "direct is for 2 nodes; take star or leaf-spine")
+
+
+def _too_large(ports: int, switch: Switch, ratio: float, tiers: int) -> WrightError:
+    limit = largest(switch.ports, ratio, tiers or 3)
+    levels = f"{tiers or 3} level{'s' * (tiers != 1)}"
+    message = f"{ports} ports are more than {levels} of {switch.title} switches join: {limit}"
+    mend = "take a switch with more ports, fewer ports per node, " + (
+        "more levels" if 0 < tiers < 3 else "two planes, or split the cluster"
+    )
+    return _refused("fabric-too-large", message, mend)
+
+
+def _refused(code: str, message: str, mend: str) -> WrightError:
+    return WrightError.of(code, message, mend, exit_code=EXIT_USAGE)

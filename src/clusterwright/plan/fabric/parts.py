@@ -1,0 +1,157 @@
+"""What a fabric is made of: switches, levels of them, cables; and what follows from how they are joined."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterwright.plan.fabric.clos import Clos
+
+HOP_S = {"infiniband": 0.13e-6, "roce": 0.5e-6, "ethernet": 0.5e-6}
+# one switch, port to port: Quantum-2 and Spectrum-4, https://pingdo.net/tools/roce-vs-infiniband/
+
+
+class Kind(StrEnum):
+    """How nodes are joined."""
+
+    DIRECT = "direct"  # two nodes, port to port
+    RING = "ring"  # each node to its two neighbours, no switch
+    STAR = "star"  # one switch; when it is full, switches around one in the middle
+    LEAF_SPINE = "leaf-spine"  # two levels, every leaf to every spine
+    FAT_TREE = "fat-tree"  # as many levels as it takes, the ports of a node on one leaf
+    RAIL = "rail-optimized"  # port i of every node on the leaf of rail i
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One model of switch."""
+
+    ports: int
+    port_bits_per_s: int
+    name: str = ""
+    protocol: str = "infiniband"  # infiniband, roce, ethernet
+    power_w: float = 0.0  # typical, without optics; 0: not known
+
+    @property
+    def title(self) -> str:
+        """Its name, or what it is: 64x400G."""
+        return self.name or f"{self.ports}x{self.port_bits_per_s / 1e9:g}G"
+
+    def split(self, planes: int) -> Switch:
+        """The same switch with every port split in so many, each of its own plane."""
+        ports, rate = self.ports * planes, self.port_bits_per_s // planes
+        return Switch(ports, rate, self.title, self.protocol, self.power_w)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of switches, of all planes."""
+
+    name: str  # leaf, spine, core
+    count: int
+    cables_down: int
+    ports_used: int
+    ports_free: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Cables between two things, the lower first."""
+
+    lower: str  # node1, leaf3
+    upper: str
+    cables: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fabric:
+    """One network, as built by `design`. `clos` is None where no switch is needed."""
+
+    kind: Kind
+    nodes: int
+    ports_per_node: int
+    port_bits_per_s: int
+    switch: Switch
+    clos: Clos | None
+    planes: int = 1
+    manager_ports: int = 0  # of the fabric manager, which takes a node's place
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """Switches from the leaves up; empty without switches."""
+        return () if self.clos is None else tuple(self._levels(self.clos))
+
+    def _levels(self, clos: Clos) -> Iterator[Level]:
+        below = self.nodes * self.ports_per_node + self.manager_ports
+        for name, count, up in clos.counts():
+            used = (below + up) * self.planes
+            free = count * self.planes * clos.radix - used
+            yield Level(name, count * self.planes, below, used, free)
+            below = up
+
+    @property
+    def switches(self) -> int:
+        """All switches of all levels and planes."""
+        return sum(level.count for level in self.levels)
+
+    @property
+    def node_cables(self) -> int:
+        """Cables that end at a node (or at the fabric manager)."""
+        ends = self.nodes * self.ports_per_node
+        return (
+            ends + self.manager_ports if self.clos else ends // 2 if self.kind is Kind.DIRECT else self._ring
+        )
+
+    @property
+    def _ring(self) -> int:
+        return self.nodes * (self.ports_per_node // 2)
+
+    @property
+    def cables(self) -> int:
+        """All cables. With planes: cables at the whole rate of a port, split at their ends."""
+        return sum(level.cables_down for level in self.levels) or self.node_cables
+
+    @property
+    def tiers(self) -> int:
+        """Levels of switches."""
+        return len(self.levels)
+
+    @property
+    def hops(self) -> int:
+        """Switches (in a ring: nodes) between the two nodes farthest apart."""
+        if self.kind is Kind.RING:
+            return self.nodes // 2 - 1
+        return 2 * self.tiers - 1 if self.tiers else 0
+
+    @property
+    def bisection_bits_per_s(self) -> float:
+        """What passes between the worst halves, one direction."""
+        rate = self.port_bits_per_s
+        if self.kind is Kind.DIRECT:
+            return self.ports_per_node * rate
+        if self.clos is None:
+            return 2.0 * (self.ports_per_node // 2) * rate
+        narrowest = min(self.nodes * self.ports_per_node, *self.clos.cables_up() or (math.inf,))
+        return narrowest / 2 * rate
+
+    @property
+    def oversubscription(self) -> float:
+        """What the nodes can send, over what passes between the worst halves."""
+        return max(
+            1.0, self.nodes * self.ports_per_node / 2 * self.port_bits_per_s / self.bisection_bits_per_s
+        )
+
+    @property
+    def latency_s(self) -> float:
+        """Of the switches between the two nodes farthest apart."""
+        return max(0, self.hops) * HOP_S.get(self.switch.protocol, HOP_S["ethernet"])
+
+    @property
+    def switch_power_w(self) -> float:
+        """Of all switches, without optics; 0 where the switch's is not known."""
+        return self.switches * self.switch.power_w

@@ -1,0 +1,90 @@
+"""What Slurm is to know of a fabric: topology.conf, and the `switch:` of each node group in cluster.yaml.
+
+Slurm's tree knows one parent per switch, so all spines of a pod are one line, and the leaves of one unit of
+a rail-optimised fabric, on which the same hosts hang, are one too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from clusterwright.spec.names import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from clusterwright.plan.fabric.parts import Fabric
+
+TOP = "spine"  # what build/render/topology_conf.py calls the line above the leaves
+
+
+def placement(fabric: Fabric, hosts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The switch that each group of hosts hangs on, in order: leaf1, leaf2, or su1, su2 on rails.
+
+    Without switches, or with one, all hosts are on one.
+    """
+    if fabric.clos is None or fabric.tiers < 2:
+        return {"leaf1": tuple(hosts)}
+    each = fabric.clos.leaves.nodes_per_leaf
+    name = "su" if fabric.clos.leaves.rails > 1 else "leaf"
+    return {
+        f"{name}{first // each + 1}": tuple(hosts[first : first + each])
+        for first in range(0, len(hosts), each)
+    }
+
+
+def topology_lines(fabric: Fabric, hosts: Sequence[str]) -> str:
+    """topology.conf for topology/tree: a line for each group of hosts, and the switches above them.
+
+    The pods of rails hold the same hosts, so three levels on rails are two lines deep; pods of a fat tree
+    are a level of their own.
+    """
+    groups = placement(fabric, hosts)
+    lines = [f"SwitchName={switch} Nodes={fold(members)}" for switch, members in groups.items()]
+    above = list(groups)
+    if fabric.clos is not None and fabric.clos.cores and _pods(fabric) > 1:
+        above = []
+        for pod, members in _pod_members(fabric, list(groups)):
+            lines.append(f"SwitchName={pod} Switches={','.join(members)}")
+            above.append(pod)
+    if len(above) > 1:
+        lines.append(f"SwitchName={'core' if len(above) < len(groups) else TOP} Switches={','.join(above)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def block_lines(hosts: Sequence[str], domain_nodes: int) -> str:
+    """topology.conf for topology/block, where NVLink joins so many nodes (18 trays of an NVL72 rack).
+
+    A block is a rack, so that Slurm keeps what talks over NVLink within it. Needs Slurm 23.11 or later.
+    """
+    lines = [
+        f"BlockName=rack{first // domain_nodes + 1} Nodes={fold(list(hosts[first : first + domain_nodes]))}"
+        for first in range(0, len(hosts), domain_nodes)
+    ]
+    sizes = [domain_nodes * 2**power for power in range(int(math.log2(max(1, len(lines)))) + 1)]
+    lines.append(f"BlockSizes={','.join(map(str, sizes))}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def cluster_lines(fabric: Fabric, hosts: Sequence[str]) -> str:
+    """The lines of cluster.yaml that say where the hosts hang; each group keeps its other fields."""
+    lines = ["nodes:"]
+    for switch, members in placement(fabric, hosts).items():
+        lines += [
+            f"  gpu-{switch}:",
+            "    role: compute",
+            f'    hosts: "{fold(members)}"',
+            f"    switch: {switch}",
+        ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _pods(fabric: Fabric) -> int:
+    return fabric.clos.pods // fabric.clos.leaves.rails if fabric.clos else 0
+
+
+def _pod_members(fabric: Fabric, groups: list[str]) -> Iterator[tuple[str, list[str]]]:
+    each = math.ceil(len(groups) / _pods(fabric))
+    for first in range(0, len(groups), each):
+        yield f"pod{first // each + 1}", groups[first : first + each]

@@ -1,0 +1,257 @@
+"""Fabrics against published component tables, and the laws every fabric keeps."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as some
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.plan.fabric.clos import uplinks_for
+from clusterwright.plan.fabric.design import Options, design, largest
+from clusterwright.plan.fabric.parts import Kind, Switch
+from clusterwright.plan.fabric.wiring import links
+
+REFERENCE = Path(__file__).parents[3] / "bench" / "published" / "fabric_reference.csv"
+GBIT = 10**9
+HDR, NDR, XDR = Switch(40, 200 * GBIT), Switch(64, 400 * GBIT), Switch(144, 800 * GBIT)
+SPECTRUM_4 = Switch(64, 800 * GBIT, protocol="roce")
+TREES = (Kind.FAT_TREE, Kind.RAIL, Kind.LEAF_SPINE)
+
+
+def counted(fabric):
+    """Switches of each level, then the cables under each."""
+    return tuple(level.count for level in fabric.levels), tuple(level.cables_down for level in fabric.levels)
+
+
+def published():
+    """Rows that print switch counts."""
+    with REFERENCE.open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["leaf_switches"]]
+
+
+@pytest.mark.parametrize("row", published(), ids=lambda row: row["scalable_units"])
+def test_superpod_b200_tables_come_out_exactly(row):
+    """Every switch and cable count of the reference file."""
+    switches = [row[f"{name}_switches"] for name in ("leaf", "spine", "core")]
+    cables = [row[f"cables_{name}"] for name in ("node_leaf", "leaf_spine", "spine_core")]
+
+    made = design("rail-optimized", int(row["nodes"]), int(row["nics_per_node"]), NDR)
+
+    assert counted(made) == (
+        tuple(int(value) for value in switches if value),
+        tuple(int(value) for value in cables if value),
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "switches", "cables"),
+    [
+        (31, (8, 4), (252, 256)),
+        (63, (16, 8), (508, 512)),
+        (95, (24, 16), (764, 768)),
+        (127, (32, 16), (1020, 1024)),
+    ],
+)
+def test_superpod_h100_with_its_fabric_manager(nodes, switches, cables):
+    """DGX SuperPOD H100 reference architecture, table 4: the manager takes a node's place and four cables."""
+    made = design("rail-optimized", nodes, 8, NDR, options=Options(manager_ports=4))
+
+    assert counted(made) == (switches, cables)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "switches"),
+    [(72, (8, 4)), (144, (16, 8)), (288, (32, 18)), (576, (64, 36)), (1296, (144, 72))],
+)
+def test_superpod_b300_xdr(nodes, switches):
+    """DGX SuperPOD B300 XDR reference architecture, table 3: 144 ports, units of 72 nodes."""
+    made = design("rail-optimized", nodes, 8, XDR)
+
+    assert counted(made) == (switches, (8 * nodes, 8 * nodes))
+
+
+@pytest.mark.parametrize("units", [1, 2, 4, 8, 16])
+def test_superpod_b300_in_two_planes(units):
+    """DGX SuperPOD B300 (Spectrum-4) reference architecture, table 3: 64 nodes a unit, ports split in two."""
+    made = design("rail-optimized", 64 * units, 8, SPECTRUM_4, options=Options(planes=2))
+
+    assert counted(made) == ((16 * units, 8 * units), (512 * units, 512 * units))
+
+
+def test_superpod_a100_with_seven_units():
+    """DGX SuperPOD A100: 140 nodes on 40-port switches take 56 leaves, 80 spines and 28 cores."""
+    made = design("rail-optimized", 140, 8, HDR)
+
+    assert counted(made) == ((56, 80, 28), (1120, 1120, 1120))
+
+
+def test_the_generic_limits_of_64_port_switches():
+    """One level joins 64 ports, two 2048, three 65,536, as the reference file prints, and not one more."""
+    limits = [64, 2048, 65536]
+
+    assert [largest(64, 1, tiers) for tiers in (1, 2, 3)] == limits
+    for tiers, ports in enumerate(limits, 1):
+        assert design("fat-tree", ports, 1, NDR).tiers == tiers
+    with pytest.raises(WrightError, match="more than 3 levels"):
+        design("fat-tree", 65537, 1, NDR)
+
+
+def test_127_nodes_of_the_reference_are_1016_gpus_on_four_units():
+    """One slot of four units of 32 goes to the fabric manager."""
+    made = design("rail-optimized", 127, 8, NDR, options=Options(manager_ports=4))
+
+    assert made.clos.leaves.units == 4
+    assert made.nodes * made.ports_per_node == 1016
+
+
+def test_few_nodes_share_leaves_between_rails():
+    """16 nodes of 8 ports take half the leaves of 32; 8 nodes take one switch."""
+    assert counted(design("rail-optimized", 16, 8, NDR))[0] == (4, 2)
+    assert counted(design("rail-optimized", 9, 8, NDR))[0] == (4, 2)
+    assert counted(design("rail-optimized", 8, 8, NDR))[0] == (1,)
+
+
+@given(
+    kind=some.sampled_from(TREES),
+    nodes=some.integers(1, 700),
+    ports=some.sampled_from([1, 2, 4, 8]),
+    radix=some.sampled_from([32, 36, 40, 48, 64]),
+    ratio=some.sampled_from([1.0, 1.5, 2.0, 3.0]),
+)
+def test_every_port_is_cabled_once_and_no_switch_has_more_cables_than_ports(kind, nodes, ports, radix, ratio):
+    """The cables listed one by one agree with the counts, and nobody has too many."""
+    made = built(kind, nodes, ports, radix, ratio)
+    ends, kinds = Counter(), Counter()
+    for link in links(made):
+        ends.update({link.lower: link.cables, link.upper: link.cables})
+        kinds[link.lower.rstrip("0123456789")] += link.cables
+
+    assert all(ends[f"node{index + 1}"] == ports for index in range(nodes))
+    assert all(count <= radix for name, count in ends.items() if not name.startswith("node"))
+    assert [kinds[name] for name in ("node", "leaf", "spine")][: made.tiers] == [
+        level.cables_down for level in made.levels
+    ]
+
+
+@given(
+    nodes=some.integers(1, 700),
+    ports=some.sampled_from([1, 4, 8]),
+    kind=some.sampled_from(TREES),
+    ratio=some.sampled_from([1.0, 2.0, 3.0]),
+)
+def test_ports_up_times_the_ratio_hold_the_ports_down(nodes, ports, kind, ratio):
+    """A leaf's ports down are at most its ports up times the oversubscription; a spine's are no fewer up than down."""
+    made = built(kind, nodes, ports, 64, ratio)
+    clos = made.clos
+    assume(clos.spines)
+
+    assert clos.leaves.nodes_per_leaf * clos.leaves.node_ports <= ratio * clos.leaves.uplinks
+    if clos.cores:
+        pod_leaves = -(-clos.leaves.units // (clos.pods // clos.leaves.rails))
+        assert clos.spine_uplinks >= pod_leaves * clos.leaf_links
+
+
+@given(
+    some.integers(1, 1500), some.integers(0, 200), some.sampled_from(TREES), some.sampled_from([1, 2, 4, 8])
+)
+def test_more_nodes_never_take_fewer_switches(nodes, more, kind, ports):
+    """The number of switches is monotone in the number of nodes."""
+    few, many = built(kind, nodes, ports, 64, 1.0), built(kind, nodes + more, ports, 64, 1.0)
+
+    assert few.switches <= many.switches
+
+
+@given(some.integers(1, 512), some.sampled_from([1, 2, 4, 8]), some.sampled_from(TREES))
+def test_full_bisection_is_half_of_all_ports(nodes, ports, kind):
+    """At 1 to 1 the worst halves exchange all that half of the nodes can send."""
+    made = built(kind, nodes, ports, 64, 1.0)
+
+    assert made.bisection_bits_per_s == nodes * ports / 2 * made.port_bits_per_s
+    assert made.oversubscription == 1
+
+
+def built(kind, nodes, ports, radix, ratio):
+    """A fabric, where the radix reaches."""
+    try:
+        return design(kind, nodes, ports, Switch(radix, 400 * GBIT), ratio)
+    except WrightError:
+        assume(False)
+
+
+def test_a_full_leaf_spine_at_two_to_one_has_half_the_bisection():
+    """48 leaves of 42 ports, 21 up: the cut is half of what the nodes send."""
+    made = design("leaf-spine", 42 * 40, 1, NDR, 2.0)
+
+    assert made.bisection_bits_per_s == 21 * 40 / 2 * 400 * GBIT
+    assert made.oversubscription == 2
+
+
+def test_a_ring_has_two_cuts_and_no_switch():
+    """Eight nodes of 2 ports: 8 cables; two of them cross every cut; the far side is 3 nodes away."""
+    made = design("ring", 8, 2, NDR)
+
+    assert (made.switches, made.cables, made.hops) == (0, 8, 3)
+    assert made.bisection_bits_per_s == 2 * 400 * GBIT
+    assert made.oversubscription == 4
+
+
+def test_two_nodes_port_to_port_take_a_cable_a_port():
+    """Direct: no switch."""
+    made = design("direct", 2, 8, NDR)
+
+    assert (made.switches, made.cables, made.oversubscription) == (0, 8, 1)
+
+
+def test_a_star_outgrows_its_switch_and_shares_its_uplinks():
+    """16 nodes with one port hang on one switch; 512 ports hang on leaves that share few uplinks."""
+    assert design("star", 16, 1, NDR).switches == 1
+    wide = design("star", 64, 8, NDR)
+    assert [level.name for level in wide.levels] == ["leaf", "spine"]
+    assert wide.levels[1].count == 1
+    assert wide.oversubscription > 8
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "nodes", "ports", "switch", "ratio"),
+    [
+        ("fabric-size", "fat-tree", 0, 8, NDR, 1),
+        ("fabric-size", "fat-tree", 4, -1, NDR, 1),
+        ("fabric-size", "fat-tree", 4, 8, Switch(0, GBIT), 1),
+        ("fabric-size", "fat-tree", 4, 8, Switch(64, 0), 1),
+        ("fabric-oversubscription", "leaf-spine", 4, 8, NDR, 0.5),
+        ("fabric-oversubscription", "leaf-spine", 4, 8, NDR, 64),
+        ("fabric-oversubscription", "leaf-spine", 4, 8, NDR, float("nan")),
+        ("fabric-too-large", "rail-optimized", 9000, 8, NDR, 1),
+        ("fabric-too-large", "star", 9000, 8, NDR, 1),
+        ("fabric-kind", "ring", 8, 1, NDR, 1),
+        ("fabric-kind", "ring", 2, 2, NDR, 1),
+        ("fabric-kind", "direct", 3, 2, NDR, 1),
+    ],
+)
+def test_what_cannot_be_built_is_refused(code, kind, nodes, ports, switch, ratio):
+    """Each with its code, as bad usage."""
+    with pytest.raises(WrightError) as caught:
+        design(kind, nodes, ports, switch, ratio)
+
+    assert caught.value.findings[0].code == code
+    assert caught.value.exit_code == EXIT_USAGE
+
+
+@given(some.integers(4, 256), some.floats(1, 3))
+def test_a_leaf_keeps_to_its_radix(radix, ratio):
+    """Down and up fit, up is at least one, and down is no more than the ratio allows."""
+    down, up = uplinks_for(radix, ratio)
+
+    assert up >= 1
+    assert down + up <= radix
+    assert down <= ratio * up + 1e-6
+
+
+def test_forced_levels_are_kept():
+    """Three levels for few nodes, where they are to grow; and two that do not reach are refused."""
+    assert design("fat-tree", 100, 1, NDR, options=Options(tiers=3)).tiers == 3
+    with pytest.raises(WrightError, match="2 levels"):
+        design("fat-tree", 3000, 1, NDR, options=Options(tiers=2))
