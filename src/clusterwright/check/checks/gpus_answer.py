@@ -8,6 +8,9 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.gpus import Gpu, gpus
 from clusterwright.check.verdict import Verdict
+from clusterwright.errors import WrightError
+from clusterwright.plan.expected import gpu_memory_bytes
+from clusterwright.spec.nodes import Gpus
 
 _SHARE = 0.9  # ours: GDDR boards give up to 6.25 % of their memory to ECC; a wrong model is a third smaller
 
@@ -49,5 +52,13 @@ def _faults(want: Want, each: Gpu) -> Iterator[str]:
         yield f"GPU {each.index} could not remap a row: replace it"
     elif each.remap_pending:
         yield f"GPU {each.index} waits for a reset to remap a row"
-    if declared and declared.memory and each.memory_bytes < _SHARE * declared.memory:
+    if declared and each.memory_bytes < _SHARE * _memory(declared):
         yield f"GPU {each.index} has {each.memory_bytes >> 30} GiB"
+
+
+def _memory(declared: Gpus) -> float:
+    """Bytes that such a GPU must have, as the file or the catalog says; 0 where neither does."""
+    try:
+        return gpu_memory_bytes(declared)
+    except WrightError:
+        return 0.0

@@ -1,0 +1,33 @@
+"""`wright plan expect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_SCALES = {"bytes": (2**30, "GiB"), "bytes/s": (1e9, "GB/s"), "FLOP/s": (1e12, "TFLOP/s")}
+
+
+def expect(file: Path | None = None, /, *, json: bool = False) -> int:
+    """Say what the GPUs, links and collectives of a cluster should measure.
+
+    Parameters
+    ----------
+    file
+        The cluster file; ./cluster.yaml if left out.
+    json
+        The figures in base units, as one JSON document.
+    """
+    from clusterwright.cli._show import show_json, show_table  # noqa: PLC0415 (start-up time)
+    from clusterwright.plan.expected import expected  # noqa: PLC0415
+    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+
+    figures = expected(load_cluster(file or Path("cluster.yaml")))
+    if json:
+        show_json(figures)
+        return 0
+    rows = []
+    for one in figures:
+        factor, unit = _SCALES[one.unit]
+        rows.append((one.group, one.what, f"{one.value / factor:.4g} {unit}", one.measured_by))
+    show_table(("group", "figure", "expected", "measured by"), rows)
+    return 0

@@ -1,0 +1,75 @@
+"""What a cluster should measure once it stands: the figures that its checks and its watch compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright import catalog
+from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s
+from clusterwright.plan.machines import gpu_like, machine_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterwright.plan.run import Machine
+    from clusterwright.spec.cluster import Cluster
+    from clusterwright.spec.nodes import Gpus
+
+LARGE_BYTES = 8 * 2**30  # what published bandwidths of nccl-tests are read at: latency no longer counts
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One figure: of a node group, in its base unit (bytes, bytes/s, FLOP/s), and how it is measured."""
+
+    group: str
+    what: str
+    value: float
+    unit: str
+    measured_by: str
+
+
+def expected(cluster: Cluster) -> tuple[Expected, ...]:
+    """Every figure of every node group with GPUs.
+
+    Raises:
+        WrightError: a GPU that the catalog does not have.
+    """
+    having = [name for name, group in cluster.nodes.items() if group.gpus]
+    return tuple(figure for name in having for figure in _of_group(cluster, name))
+
+
+def gpu_memory_bytes(gpus: Gpus) -> float:
+    """What CUDA offers a program on such a GPU, in bytes: as the file says, else as the catalog does.
+
+    Raises:
+        WrightError: neither says it.
+    """
+    return float(gpus.memory or gpu_like(gpus, catalog.gpus().values()).usable_bytes)
+
+
+def _of_group(cluster: Cluster, name: str) -> Iterator[Expected]:
+    machine = machine_of(cluster, name, catalog.gpus().values())
+    gpu = machine.gpu
+    yield Expected(name, "memory of one GPU", gpu.usable_bytes, "bytes", "nvidia-smi")
+    if gpu.memory_bytes_per_s:
+        yield Expected(name, "memory bandwidth, at most", gpu.memory_bytes_per_s, "bytes/s", "nvbandwidth")
+    for precision, rate in sorted((gpu.achieved or {}).items()):
+        yield Expected(name, f"largest {precision} matrix product", rate, "FLOP/s", "a sweep of torch.matmul")
+    yield from _collectives(name, machine)
+
+
+def _collectives(name: str, machine: Machine) -> Iterator[Expected]:
+    """Bus bandwidth as all_reduce_perf prints it, inside one node and over all of them."""
+    if machine.gpus_per_node > 1:
+        value = bus_bw_bytes_per_s(
+            Kind.ALL_REDUCE, LARGE_BYTES, machine, machine.gpus_per_node, machine.gpus_per_node
+        )
+        yield Expected(name, "all-reduce inside a node", float(value), "bytes/s", "all_reduce_perf -b 8G")
+    if machine.gpus > machine.gpus_per_node:
+        domain = max(machine.gpus_per_node, min(machine.nvlink_domain, machine.gpus))
+        value = bus_bw_bytes_per_s(Kind.ALL_REDUCE, LARGE_BYTES, machine, machine.gpus, domain)
+        yield Expected(name, "all-reduce over all nodes", float(value), "bytes/s", "all_reduce_perf -b 8G")
+        port = machine.network.nic_bytes_per_s
+        yield Expected(name, "one port, at most", port, "bytes/s", "ib_write_bw or iperf3")

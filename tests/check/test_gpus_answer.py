@@ -1,0 +1,46 @@
+"""GPUs are held against the file, and where it is silent against what the planner expects of them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clusterwright.check.checks.gpus_answer import gpus_answer
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.gpus import gpus
+from clusterwright.check.verdict import Status
+from clusterwright.spec.load import load_cluster
+from clusterwright.units import GiB
+
+EXAMPLE = Path(__file__).parents[2] / "examples/hgx/cluster.yaml"
+ONE = "{index}, GPU-{index}, NVIDIA H100 80GB HBM3, 580.95.05, 81559, 0, No, No"
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """The check's verdict on a host of eight H100 whose memory the file does not say, with one GPU's given."""
+    path = tmp_path / "cluster.yaml"
+    path.write_text(EXAMPLE.read_text().replace(", memory: 80GiB", ""))
+    cluster = load_cluster(path)
+    host = next(host for host in cluster.hosts() if host.group.gpus)
+    assert host.group.gpus.memory is None
+    eight = gpus.parse("\n".join(ONE.format(index=index) for index in range(8)))
+
+    def judge(memory_bytes):
+        odd = replace(eight[3], memory_bytes=memory_bytes)
+        return gpus_answer.judge(Want(cluster, host), (*eight[:3], odd, *eight[4:]))
+
+    return judge
+
+
+def test_a_gpu_smaller_than_the_catalog_says_fails(judged):
+    """An A100 of 40 GiB among H100 is found without anyone having written 80 in the file."""
+    verdict = judged(40 * GiB)
+
+    assert verdict.status is Status.FAIL
+    assert "GPU 3 has 40 GiB" in verdict.saw
+
+
+def test_the_memory_that_drivers_report_is_enough(judged):
+    """81,559 MiB are an H100's 80 GB."""
+    assert judged(81559 * 2**20).status is Status.OK
