@@ -112,7 +112,7 @@ class Machine:
 class Stack:
     """The software; efficiency is fitted per family and era, never per run."""
 
-    family: str = "megatron"  # megatron, fsdp, deepspeed, maxtext, nemo-automodel
+    family: str = "megatron"  # megatron, megatron-deepspeed, fsdp, deepspeed, maxtext, nemo-automodel
     year: int = 2025
 
 

@@ -35,19 +35,8 @@ _SCHEDULES = (  # names of Qi et al. 2401.10241 and 2405.15362, and of DeepSeek-
 )
 _NO_SEQUENCE_PARALLEL_BEFORE = 2022  # Korthikanti et al. 2205.05198
 _DISTRIBUTED_OPTIMIZER_SINCE = 2023
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What the degrees follow from, beside the cells themselves."""
-
-    model: Architecture
-    parameters: float
-    gpu: Gpu
-    node: int
-    gpus: int
-    stack: Stack
-    settings: dict[str, str]
+_INTERLEAVED_SINCE = 2021  # Narayanan et al. 2104.04473
+_MOST_CHUNKS = 8  # NVIDIA's recipes cut a stage into 4 to 12 chunks
 
 
 def gpus_of(cells: Cells, node: int) -> int:
@@ -83,7 +72,7 @@ def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
             cp=cp,
             ep=_experts(cells, setting, dp * cp * tp),
             etp=int(setting.settings.get("expert-tensor-parallel-size", "1")),
-            interleave=_interleave(cells, setting, pp),
+            interleave=_interleave(cells, setting, pp, batch // (dp * micro)),
             micro_batch=micro,
             zero=zero,
             shard=_shard(cells, setting, dp * cp),
@@ -168,93 +157,31 @@ def _replicas(cells: Cells, setting: Setting, cut: int) -> int:
     return dp
 
 
-def _batch(cells: Cells, setting: Setting, dp: int, pp: int) -> tuple[int, int]:
-    """Global batch and microbatch, in sequences."""
-    batch, micro = cells.whole("global_batch"), cells.whole("micro_batch")
-    steps = setting.settings.get("GA") or setting.settings.get("GAS") or setting.settings.get("grad_accum")
-    if micro is None and batch and steps and steps.isdigit() and batch % (dp * int(steps)) == 0:
-        micro = batch // (dp * int(steps))
-        cells.note(f"microbatch not given: {micro}, from the gradient accumulation in the notes")
-    if batch is None:
-        unit = dp * (micro or 1)
-        batch = max(1, _TOKENS // (cells.whole("seq_len") or 2048) // unit) * unit
-        cells.note(f"global batch not given: {batch} sequences, of about 4 million tokens")
-    if micro is None:
-        micro = _microbatch(batch // dp if batch % dp == 0 else 1, pp)
-        cells.note(f"microbatch not given: {micro}")
-    if batch % (dp * micro):
-        cells.wrong(
-            "predict-batch-indivisible",
-            f"global_batch {batch} is not divisible by dp x micro_batch = {dp} x {micro}",
-            "give a global_batch that is a multiple of it",
-        )
-    return batch, micro
 
 
-def _microbatch(share: int, pp: int) -> int:
-    """Under a pipeline 1, against the bubble; else the largest up to 4 that divides a replica's share."""
-    return 1 if pp > 1 else gcd(share, 4)
 
 
-def _experts(cells: Cells, setting: Setting, group: int) -> int:
-    given = cells.whole("ep") or int(setting.settings.get("expert-model-parallel-size", "0"))
-    experts = setting.model.experts
-    if not experts:
-        return 1
-    if given:
-        return given
-    ep = gcd(gcd(experts, group), setting.node)
-    cells.note(f"expert parallelism not given: {ep}")
-    return ep
 
 
-def _interleave(cells: Cells, setting: Setting, pp: int) -> int:
-    said = setting.settings.get("VP", "1")
-    chunks = cells.whole("interleave") or (int(said) if said.isdigit() else 1)
-    return chunks if pp > 1 else 1
 
 
-def _recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
-    text = cells.text("recompute").lower()
-    for word, kind in (("none", Recompute.NONE), ("sel", Recompute.SELECTIVE), ("full", Recompute.FULL)):
-        if text.startswith(word):
-            return kind
-    old = setting.stack.family == "megatron" and setting.stack.year < _NO_SEQUENCE_PARALLEL_BEFORE
-    kind = Recompute.FULL if old else Recompute.NONE if zero == 3 else Recompute.SELECTIVE
-    cells.note(
-        f"recomputation not given: {kind.name.lower()}, as usual in {setting.stack.family} of {setting.stack.year}"
-    )
-    return kind
 
 
-def _sequence_parallel(cells: Cells, setting: Setting, tp: int) -> int:
-    if tp == 1 or says(cells, r"no sequence[- ]parallel"):
-        return 0
-    if says(cells, r"sequence[- ]parallel|seq-parallel"):
-        return 1
-    flags = "transformer-impl" in setting.settings or "attention-backend" in setting.settings
-    before = setting.stack.year < _DISTRIBUTED_OPTIMIZER_SINCE
-    return 0 if flags or (before and not cells.text("recompute").startswith("sel")) else 1
 
 
-def _offload(cells: Cells) -> Offload:
-    if says(cells, r"full cpu offload"):
-        return Offload.ALL
-    return (
-        Offload.OPTIMIZER
-        if says(cells, r"(?<!no )(?:cpu adam|optimi[sz]er offload|cpu offload)(?!=False)")
-        else Offload.NONE
-    )
 
 
-def _schedule(cells: Cells) -> Schedule:
-    return next((kind for pattern, kind in _SCHEDULES if says(cells, pattern)), Schedule.ONE_F_ONE_B)
 
 
-def _modules(setting: Setting) -> tuple[str, ...]:
-    """What selective recomputation covers, as Megatron-Core's flag lists it."""
-    said = setting.settings.get("recompute-modules", "").strip("[]").replace(",", " ").split()
-    return tuple(said) or _CORE_ATTENTION
+
+
+
+
+
+
+
+
+
 
 
 def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:

@@ -65,7 +65,7 @@ def _training(cells: Cells, setting: layouts.Setting, batch: int) -> Training:
         optimizer="adam8bit" if words.says(cells, r"bnb-optimi[sz]er|8-bit adam|adam8bit") else "adam",
         gradient_bytes=_gradient_bytes(cells, setting.stack, precision),
         flash_attention=_flash(setting),
-        dropout=setting.stack.family == "megatron" and setting.stack.year < _FLASH_SINCE,
+        dropout=setting.stack.family.startswith("megatron") and setting.stack.year < _FLASH_SINCE,
         fused_loss=words.says(cells, r"\bliger\b|cut cross[- ]entropy|fused linear cross"),
         fp8_parameters=_fp8_parameters(cells, setting.settings, precision),
     )

@@ -16,7 +16,8 @@ _FAMILIES = (
     (r"maxtext|paxml|\bpalm\b|gopher|\bjax\b|\btpu", "maxtext"),
     (r"automodel", "nemo-automodel"),
     (r"megatron-fsdp", "megatron"),
-    (r"dgxc|\bnemo\b|megatron|bigscience|chronicles|simumax|korthikanti|zero bubble|sc21|mt-nlg", "megatron"),
+    (r"bigscience|chronicles|\bbloom\b|mt-nlg|megatron-deepspeed", "megatron-deepspeed"),
+    (r"dgxc|\bnemo\b|megatron|simumax|korthikanti|zero bubble|sc21", "megatron"),
     (r"deepspeed|\bzero[-_ ]?[123]|internevo|internlm|when-to-upgrade", "deepspeed"),
     (
         r"llm-foundry|\bmpt\b|mosaic|composer|fms-fsdp|torchtitan|torchtune|tinyllama|lit-?gpt|fsdp|picotron",
