@@ -1,0 +1,224 @@
+"""A Hugging Face `config.json` as an architecture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clusterwright.catalog.hf_families import FAMILIES, TEXT_OF, Family
+from clusterwright.catalog.model import Architecture
+from clusterwright.catalog.models import architecture
+from clusterwright.catalog.own import Own
+from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
+
+
+def model_of(text: str, extra: Own | None = None) -> Architecture:
+    """The architecture that `--model` means: a name of the catalog, or the path of a config.json or its folder.
+
+    Raises:
+        WrightError: `unknown-model`, `file-unreadable`, or what `architecture_of` raises.
+    """
+    path = Path(text)
+    if path.is_dir() and (path / "config.json").exists():
+        path /= "config.json"
+    if path.suffix != ".json" and not path.is_file():
+        return architecture(text, extra)
+    return architecture_of(_json(path), str(path))
+
+
+def architecture_of(config: Mapping[str, Any], name: str) -> Architecture:
+    """The architecture of a parsed config.json; `name` is the file, for messages and as the name of the model.
+
+    Biases that a model has on some matrices only (Qwen2's queries, keys and values) are not counted.
+
+    Raises:
+        WrightError: `unknown-architecture`; `missing-config-key` and `bad-config-value`, all of them at once.
+    """
+    kind = config.get("model_type")
+    if kind in TEXT_OF and isinstance(config.get("text_config"), dict):
+        config, kind = config["text_config"], TEXT_OF[kind]
+    family = FAMILIES.get(kind) if isinstance(kind, str) else None
+    if family is None:
+        raise _unknown(kind, name)
+    read = _Reader(config, name)
+    values = _values(read, family, str(kind))
+    if read.findings:
+        raise WrightError(*read.findings, exit_code=EXIT_USAGE)
+    return Architecture(name=_model_name(config, name), source=name, **values)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads keys and keeps what is wrong with them."""
+
+    config: Mapping[str, Any]
+    file: str
+    findings: list[Finding] = field(default_factory=list)
+
+    def need(self, keys: tuple[str, ...]) -> int:
+        """The whole number under the first key that is there; 0 with a finding where none is."""
+        key = self._first(keys)
+        if key is None:
+            mend = f"add `{keys[0]}`, or take the config.json of the model as it was published"
+            self._say("missing-config-key", f"the config has no `{keys[0]}`", mend, keys[0])
+            return 0
+        return self._whole(key, least=0)
+
+    def may(self, keys: tuple[str, ...]) -> int:
+        """The same, 0 where there is none or it is null."""
+        key = self._first(keys)
+        return 0 if key is None else self._whole(key, least=0)
+
+    def flag(self, key: str, *, otherwise: bool) -> bool:
+        """A true or false."""
+        value = self.config.get(key)
+        if value is None:
+            return otherwise
+        if not isinstance(value, bool):
+            self._say(
+                "bad-config-value", f"`{key}` is {value!r}, but must be true or false", "write it so", key
+            )
+        return value is True
+
+    def wrong(self, key: str, message: str, mend: str) -> None:
+        """A value that cannot be."""
+        self._say("bad-config-value", message, mend, key)
+
+    def _first(self, keys: tuple[str, ...]) -> str | None:
+        return next((key for key in keys if self.config.get(key) is not None), None)
+
+    def _whole(self, key: str, least: int) -> int:
+        value = self.config[key]
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            self._say(
+                "bad-config-value", f"`{key}` is {value!r}, but must be a whole number", "write one", key
+            )
+            return 0
+        return value
+
+    def _say(self, code: str, message: str, mend: str, key: str) -> None:
+        shown = json.dumps(self.config[key])[:60] if key in self.config else ""
+        self.findings.append(Finding(code, message, mend, (Place(self.file, path=key, shown=shown),)))
+
+
+def _values(read: _Reader, family: Family, kind: str) -> dict[str, Any]:
+    values: dict[str, Any] = {name: read.need(keys) for name, keys in family.needs.items()}
+    values |= {name: read.may(keys) for name, keys in family.may.items()}
+    values["gated"], values["causal"] = family.gated, family.causal
+    values["biases"] = read.flag("bias", otherwise=False) if kind == "falcon" else family.biases
+    values["tied"] = read.flag("tie_word_embeddings", otherwise=family.tied)
+    values["vocab"] = values.get("vocab", 0)
+    _heads(read, values, kind)
+    _widths(read, values, family)
+    _window(read, values, family)
+    _experts(read, values, kind)
+    if family.mla:
+        values["attention"] = "mla"
+    if kind == "vit":
+        values["learned_positions"] = _patches(read)
+    elif family.positions >= 0:
+        values["learned_positions"] += family.positions
+    return values
+
+
+def _heads(read: _Reader, values: dict[str, Any], kind: str) -> None:
+    """Heads of keys and values, and the width of one head."""
+    heads, hidden = values["heads"], values["hidden"]
+    if kind == "falcon":
+        values["kv_heads"] = _falcon_heads(read, heads)
+    values["kv_heads"] = values.get("kv_heads") or heads
+    if kind == "gpt_bigcode" and read.flag("multi_query", otherwise=True):
+        values["kv_heads"] = 1
+    if values.get("head_dim") or not heads:
+        values.setdefault("head_dim", 0)
+        return
+    if hidden % heads:
+        mend = "give `head_dim`, or correct one of the two"
+        read.wrong("hidden_size", f"a width of {hidden} does not divide among {heads} heads", mend)
+    values["head_dim"] = hidden // heads
+
+
+def _falcon_heads(read: _Reader, heads: int) -> int:
+    if read.flag("new_decoder_architecture", otherwise=False):
+        return read.may(("num_kv_heads", "n_head_kv")) or heads
+    return 1 if read.flag("multi_query", otherwise=True) else heads
+
+
+def _widths(read: _Reader, values: dict[str, Any], family: Family) -> None:
+    ratio = read.may(("expansion_ratio",)) or family.ffn_of_hidden
+    if not values.get("ffn"):
+        values["ffn"] = ratio * values["hidden"]
+    for name in ("layers", "hidden", "heads", "ffn"):
+        keys = family.needs.get(name, (name,))
+        given = any(read.config.get(key) is not None for key in keys)
+        if given and not values[name] and not read.findings:
+            read.wrong(keys[0], f"`{keys[0]}` is 0", "write the model's own")
+
+
+def _window(read: _Reader, values: dict[str, Any], family: Family) -> None:
+    """A window as long as the context is none; every how many layers there is none is read where it is said."""
+    longest = read.may(("max_position_embeddings",))
+    if not values.get("window") or (longest and values["window"] >= longest):
+        values["window"] = 0
+        return
+    kinds = read.config.get("layer_types")
+    full = kinds.count("full_attention") if isinstance(kinds, list) else 0
+    pattern = read.may(("sliding_window_pattern", "_sliding_window_pattern"))
+    values["window_every"] = round(len(kinds) / full) if kinds and full else pattern or family.window_every
+
+
+def _experts(read: _Reader, values: dict[str, Any], kind: str) -> None:
+    if not values.get("experts"):
+        return
+    values["expert_ffn"] = values.get("expert_ffn") or values["ffn"]
+    if kind.startswith(("deepseek", "kimi")):
+        values["shared_ffn"] = read.may(("n_shared_experts",)) * values["expert_ffn"]
+    dense = read.config.get("mlp_only_layers")
+    if isinstance(dense, list):
+        values["dense_layers"] = len(dense)
+
+
+def _patches(read: _Reader) -> int:
+    """Patches of one picture and the class token."""
+    side, patch = read.need(("image_size",)), read.need(("patch_size",))
+    return (side // patch) ** 2 + 1 if patch else 0
+
+
+def _model_name(config: Mapping[str, Any], file: str) -> str:
+    """What the config calls itself, else its folder or file."""
+    own = config.get("_name_or_path")
+    path = Path(file)
+    return (
+        own if isinstance(own, str) and own else path.parent.name if path.name == "config.json" else path.stem
+    )
+
+
+def _json(path: Path) -> Mapping[str, Any]:
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as why:
+        mend = "give a name of the catalog (wright plan catalog models) or the path of a config.json"
+        raise WrightError.of("file-unreadable", f"{path}: {why}", mend, exit_code=EXIT_USAGE) from why
+    except ValueError as why:
+        mend = "take the model's config.json as it was published"
+        raise WrightError.of("bad-json", f"{path} is not JSON: {why}", mend, exit_code=EXIT_USAGE) from why
+    if not isinstance(config, dict):
+        mend = "take the model's config.json as it was published"
+        raise WrightError.of("bad-json", f"{path} holds no JSON object", mend, exit_code=EXIT_USAGE)
+    return config
+
+
+def _unknown(kind: object, file: str) -> WrightError:
+    from clusterwright.spec.report import did_you_mean  # noqa: PLC0415 (only when it is wrong)
+
+    meant = did_you_mean(str(kind), list(FAMILIES)) if kind else None
+    hint = f"the nearest that is known is `{meant}`; " if meant else ""
+    mend = f"{hint}write the model's shape into a catalog file of your own: docs/guides/own-hardware.md"
+    what = f"of model_type `{kind}`, which is not known" if kind else "without a model_type"
+    place = Place(file, path="model_type", shown=json.dumps(kind)[:60] if kind else "")
+    return WrightError(
+        Finding("unknown-architecture", f"{file} is a config {what}", mend, (place,)), exit_code=EXIT_USAGE
+    )
