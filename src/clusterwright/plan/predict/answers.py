@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING
 from clusterwright.errors import Finding, WrightError
 from clusterwright.plan import memory, speed
 from clusterwright.plan.predict import headers
+from clusterwright.plan.predict.cells import Cells
+from clusterwright.plan.predict.infer_memory_notes import definition
 from clusterwright.plan.predict.runs import run_of
-from clusterwright.plan.predict.words import peak_memory_is
 from clusterwright.plan.speed.coefficients import peak as peak_rate
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.known import Known
 
+_MEANINGS = {
+    memory.Definition.ALLOCATED: "peak memory as the allocator hands it out, of the fullest GPU",
+    memory.Definition.LAST_RANK: "peak memory as the allocator hands it out, of the last rank",
+    memory.Definition.RESERVED: "peak memory as the allocator reserves it",
+    memory.Definition.TOTAL: "peak memory as nvidia-smi shows it",
+}
 _GIB = 2**30
 _DIGITS = 6  # of a written number
 
@@ -55,18 +62,18 @@ def of_run(row: dict[str, str], known: Known) -> dict[str, str]:
     gpus, total = run.machine.gpus, float(time.total)
     mfu = float(time.ideal) / total
     tokens = run.training.global_batch * run.training.seq_len
-    held, what = peak_memory_is(row, peak)
+    meaning = definition(Cells.of(row))
     return {
         "predicted_iter_time_s": number(total),
         "predicted_tokens_per_s_per_gpu": number(tokens / total / gpus),
         "predicted_tflops_per_gpu": number(mfu * peak_rate(run.machine.gpu, run.training.precision) / 1e12),
         "predicted_mfu": number(mfu),
-        "predicted_peak_mem_gib": number(held / _GIB),
+        "predicted_peak_mem_gib": number(float(memory.reported(run, meaning)) / _GIB),
         "predicted_fits": str(peak.total <= run.machine.gpu.usable_bytes).lower(),
         "predicted_bound": str(speed.bound(time)),
         "predicted_iter_time_p10_s": number(float(low)),
         "predicted_iter_time_p90_s": number(float(high)),
-        "prediction_note": "; ".join((*notes, what)),
+        "prediction_note": "; ".join((*notes, _MEANINGS[meaning])),
     }
 
 

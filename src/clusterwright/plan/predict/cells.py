@@ -65,4 +65,6 @@ class Cells:
 
     def wrong(self, code: str, message: str, mend: str = "correct the row") -> None:
         """Keep a problem; the row is refused when all of them are known."""
-        self.problems.append(Finding(code, message, mend))
+        finding = Finding(code, message, mend)
+        if finding not in self.problems:
+            self.problems.append(finding)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import gcd
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.predict import habits
+from clusterwright.plan.predict.batches import batch_of
 from clusterwright.plan.predict.words import data_parallel_degree, says
-from clusterwright.plan.run import Layout, Offload, Recompute, Schedule
+from clusterwright.plan.run import Layout
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.gpu import Gpu
-    from clusterwright.catalog.model import Architecture
     from clusterwright.plan.predict.cells import Cells
-    from clusterwright.plan.run import Stack
+    from clusterwright.plan.predict.setting import Setting
 
-_TOKENS = (
-    2**22
-)  # of a step where no batch is given: what LLaMA-2 (4M) and most models of 7B and more train with
 _SLOTS = {0, 2}  # of a pipeline beyond the layers: the embedding and the head may have a place of their own
 _MOE_SLOTS = {0, 1, 2, 3}  # and a multi-token-prediction layer
 _STATE_BYTES = (
@@ -25,18 +20,7 @@ _STATE_BYTES = (
 )
 _ROOM = 0.75  # of a GPU's memory that states may take
 _MOST_TP = 8  # tensor parallelism stays in a node
-_CORE_ATTENTION = ("core_attn",)
-_SCHEDULES = (  # names of Qi et al. 2401.10241 and 2405.15362, and of DeepSeek-V3 2412.19437
-    (r"\bzb-?v\b|zero bubble v", Schedule.ZB_V),
-    (r"\bzb-?(?:h2|2p)\b", Schedule.ZB_H2),
-    (r"\bzb-?(?:h1|1p)\b", Schedule.ZB_H1),
-    (r"dualpipe", Schedule.DUALPIPE),
-    (r"gpipe|\bafab\b", Schedule.AFAB),
-)
-_NO_SEQUENCE_PARALLEL_BEFORE = 2022  # Korthikanti et al. 2205.05198
 _DISTRIBUTED_OPTIMIZER_SINCE = 2023
-_INTERLEAVED_SINCE = 2021  # Narayanan et al. 2104.04473
-_MOST_CHUNKS = 8  # NVIDIA's recipes cut a stage into 4 to 12 chunks
 
 
 def gpus_of(cells: Cells, node: int) -> int:
@@ -61,7 +45,7 @@ def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
     if zero == 3 and pp > 1:
         zero = 2
         cells.note("FSDP under a pipeline keeps the gathered weights between microbatches: ZeRO stage 2")
-    batch, micro = _batch(cells, setting, dp, pp)
+    batch, micro = batch_of(cells, setting, dp, pp)
     if not cells.problems:
         _check(cells, setting, tp, pp)
     return (
@@ -70,17 +54,17 @@ def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
             tp=tp,
             pp=pp,
             cp=cp,
-            ep=_experts(cells, setting, dp * cp * tp),
+            ep=habits.experts(cells, setting, dp * cp * tp),
             etp=int(setting.settings.get("expert-tensor-parallel-size", "1")),
-            interleave=_interleave(cells, setting, pp, batch // (dp * micro)),
+            interleave=habits.interleave(cells, setting, pp, batch // (dp * micro)),
             micro_batch=micro,
             zero=zero,
             shard=_shard(cells, setting, dp * cp),
-            recompute=_recompute(cells, setting, zero),
-            sequence_parallel=_sequence_parallel(cells, setting, tp),
-            offload=_offload(cells),
-            schedule=_schedule(cells),
-            recompute_modules=_modules(setting),
+            recompute=habits.recompute(cells, setting, zero),
+            sequence_parallel=habits.sequence_parallel(cells, setting, tp),
+            offload=habits.offload(cells),
+            schedule=habits.schedule(cells),
+            recompute_modules=habits.modules(setting),
         ),
         batch,
     )
@@ -155,33 +139,6 @@ def _replicas(cells: Cells, setting: Setting, cut: int) -> int:
             "make dp x tp x pp x cp equal to num_gpus",
         )
     return dp
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:

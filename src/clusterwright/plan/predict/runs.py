@@ -10,6 +10,7 @@ from clusterwright.plan.predict import layouts, networks, shapes, stacks, words
 from clusterwright.plan.predict.cells import Cells
 from clusterwright.plan.predict.infer_memory_notes import with_memory_facts
 from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.setting import Setting
 from clusterwright.plan.run import Run, Training
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def run_of(row: dict[str, str], known: Known | None = None) -> tuple[Run, tuple[
     gpus = layouts.gpus_of(cells, networks.node_of(cells, gpu))
     machine = networks.of_row(cells, gpu, gpus)
     node = machine.gpus_per_node
-    setting = layouts.Setting(model, count(model).total, gpu, node, gpus, stack, settings)
+    setting = Setting(model, count(model).total, gpu, node, gpus, stack, settings)
     cut, batch = layouts.layout(cells, setting)
     training = _training(cells, setting, batch)
     if cells.problems:
@@ -50,7 +51,7 @@ def run_of(row: dict[str, str], known: Known | None = None) -> tuple[Run, tuple[
     return run, tuple(cells.notes)
 
 
-def _training(cells: Cells, setting: layouts.Setting, batch: int) -> Training:
+def _training(cells: Cells, setting: Setting, batch: int) -> Training:
     seq_len = cells.whole("seq_len")
     if seq_len is None:
         seq_len = _USUAL_SEQ_LEN
@@ -66,15 +67,7 @@ def _training(cells: Cells, setting: layouts.Setting, batch: int) -> Training:
         gradient_bytes=_gradient_bytes(cells, setting.stack, precision),
         flash_attention=_flash(setting),
         dropout=setting.stack.family.startswith("megatron") and setting.stack.year < _FLASH_SINCE,
-        fused_loss=words.says(cells, r"\bliger\b|cut cross[- ]entropy|fused linear cross"),
-        fp8_parameters=_fp8_parameters(cells, setting.settings, precision),
     )
-
-
-def _fp8_parameters(cells: Cells, settings: dict[str, str], precision: str) -> bool:
-    """By flag, and in NeMo's and Bridge's fp8 recipes, which gather parameters in fp8."""
-    recipes = words.says(cells, _RECIPES) and precision in {"fp8", "mxfp8"}
-    return settings.get("fp8-param-gather") == "True" or recipes
 
 
 def _task(cells: Cells) -> str:
@@ -86,7 +79,7 @@ def _task(cells: Cells) -> str:
     return "pretrain"
 
 
-def _flash(setting: layouts.Setting) -> bool:
+def _flash(setting: Setting) -> bool:
     backend = setting.settings.get("attention-backend")
     if backend:
         return backend not in {"unfused", "local"}

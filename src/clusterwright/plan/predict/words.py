@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.cells import Cells
-    from clusterwright.plan.prediction import Memory
 
 # In this order: the first that is found in the letters of the cell.
 _PRECISIONS = (
@@ -77,13 +76,3 @@ def says(cells: Cells, pattern: str) -> bool:
         cells.text(name) for name in ("dp_or_fsdp", "source", "model", "recompute", "notes_url")
     )
     return re.search(pattern, text, re.IGNORECASE) is not None
-
-
-def peak_memory_is(row: dict[str, str], peak: Memory) -> tuple[float, str]:
-    """Bytes of the peak as the row's source measures it, and which that is."""
-    text = f"{row.get('source', '')} ; {row.get('notes_url', '')}".lower()
-    if re.search(r"nvidia-smi|\bnvml\b", text):
-        return float(peak.total), "peak memory as nvidia-smi shows it"
-    if re.search(r"max_memory_reserved|reserved worst|peak reserved", text):
-        return float(peak.allocated + peak.fragmentation), "peak memory as the allocator reserves it"
-    return float(peak.allocated), "peak memory as the allocator hands it out"

@@ -1,0 +1,103 @@
+"""What software usually does where a row does not say: recomputation, sequence parallelism, experts, schedule."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.predict.words import says
+from clusterwright.plan.run import Offload, Recompute, Schedule
+
+if TYPE_CHECKING:
+    from clusterwright.plan.predict.cells import Cells
+    from clusterwright.plan.predict.setting import Setting
+
+_CORE_ATTENTION = ("core_attn",)
+_SCHEDULES = (  # names of Qi et al. 2401.10241 and 2405.15362, and of DeepSeek-V3 2412.19437
+    (r"\bzb-?v\b|zero bubble v", Schedule.ZB_V),
+    (r"\bzb-?(?:h2|2p)\b", Schedule.ZB_H2),
+    (r"\bzb-?(?:h1|1p)\b", Schedule.ZB_H1),
+    (r"dualpipe", Schedule.DUALPIPE),
+    (r"gpipe|\bafab\b", Schedule.AFAB),
+)
+_NO_SEQUENCE_PARALLEL_BEFORE = 2022  # Korthikanti et al. 2205.05198
+_SEQUENCE_PARALLEL_BY_DEFAULT_SINCE = 2023
+_INTERLEAVED_SINCE = 2021  # Narayanan et al. 2104.04473
+_MOST_CHUNKS = 8  # NVIDIA's recipes cut a stage into 4 to 12 chunks
+
+
+def experts(cells: Cells, setting: Setting, group: int) -> int:
+    """Expert-parallel degree; where not given, the most that divides experts, GPUs and a node."""
+    given = cells.whole("ep") or int(setting.settings.get("expert-model-parallel-size", "0"))
+    experts = setting.model.experts
+    if not experts:
+        return 1
+    if given:
+        return given
+    ep = gcd(gcd(experts, group), setting.node)
+    cells.note(f"expert parallelism not given: {ep}")
+    return ep
+
+
+def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> int:
+    """Chunks of a stage; Megatron's users interleave where layers and microbatches allow it (its README says so)."""
+    said = setting.settings.get("VP", "")
+    given = cells.whole("interleave") or (int(said) if said.isdigit() else 0)
+    if given or pp == 1:
+        return given if pp > 1 else 1
+    slots = setting.model.layers + (-setting.model.layers % pp if not setting.model.experts else 0)
+    able = setting.stack.family == "megatron" and setting.stack.year >= _INTERLEAVED_SINCE
+    if not able or slots % pp or microbatches % pp:
+        return 1
+    chunks = max(d for d in range(1, _MOST_CHUNKS + 1) if slots // pp % d == 0)
+    cells.note(
+        f"interleave not given: {chunks}, as Megatron's users do where layers and microbatches allow it"
+    )
+    return chunks
+
+
+def recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
+    """What is recomputed; where not given, what the software of the time did."""
+    text = cells.text("recompute").lower()
+    for word, kind in (("none", Recompute.NONE), ("sel", Recompute.SELECTIVE), ("full", Recompute.FULL)):
+        if text.startswith(word):
+            return kind
+    old = setting.stack.family.startswith("megatron") and setting.stack.year < _NO_SEQUENCE_PARALLEL_BEFORE
+    kind = Recompute.FULL if old else Recompute.NONE if zero == 3 else Recompute.SELECTIVE
+    cells.note(
+        f"recomputation not given: {kind.name.lower()}, as usual in {setting.stack.family} of {setting.stack.year}"
+    )
+    return kind
+
+
+def sequence_parallel(cells: Cells, setting: Setting, tp: int) -> int:
+    """1 where tensor parallelism splits the norms too: as said, with selective recomputation, or since 2023."""
+    if tp == 1 or says(cells, r"no sequence[- ]parallel"):
+        return 0
+    if says(cells, r"sequence[- ]parallel|seq-parallel"):
+        return 1
+    flags = "transformer-impl" in setting.settings or "attention-backend" in setting.settings
+    before = setting.stack.year < _SEQUENCE_PARALLEL_BY_DEFAULT_SINCE
+    return 0 if flags or (before and not cells.text("recompute").startswith("sel")) else 1
+
+
+def offload(cells: Cells) -> Offload:
+    """What the words say lives in the host's memory."""
+    if says(cells, r"full cpu offload"):
+        return Offload.ALL
+    return (
+        Offload.OPTIMIZER
+        if says(cells, r"(?<!no )(?:cpu adam|optimi[sz]er offload|cpu offload)(?!=False)")
+        else Offload.NONE
+    )
+
+
+def schedule(cells: Cells) -> Schedule:
+    """The pipeline schedule that is named, else one forward, one backward."""
+    return next((kind for pattern, kind in _SCHEDULES if says(cells, pattern)), Schedule.ONE_F_ONE_B)
+
+
+def modules(setting: Setting) -> tuple[str, ...]:
+    """What selective recomputation covers, as Megatron-Core's flag lists it."""
+    said = setting.settings.get("recompute-modules", "").strip("[]").replace(",", " ").split()
+    return tuple(said) or _CORE_ATTENTION

@@ -1,0 +1,24 @@
+"""What a row's layout follows from, beside its own cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.model import Architecture
+    from clusterwright.plan.run import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The model, the machine and the software of a row, and the settings named in its notes."""
+
+    model: Architecture
+    parameters: float
+    gpu: Gpu
+    node: int
+    gpus: int
+    stack: Stack
+    settings: dict[str, str]
