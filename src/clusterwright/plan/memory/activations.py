@@ -36,10 +36,10 @@ class Kept:
     def __mul__(self, times: Real) -> Kept:
         return Kept(self.cut * times, self.whole * times, self.expert * times)
 
-    def on(self, cut: Layout) -> Real:
+    def on(self, cut: Layout, imbalance: float = 1.0) -> Real:
         """Bytes per token on one GPU."""
         spread = pick(cut.sequence_parallel > 0, cut.tp, 1)
-        return self.cut / cut.tp + self.whole / spread + self.expert
+        return self.cut / cut.tp + self.whole / spread + self.expert * imbalance
 
 
 def element(work: Training) -> float:
@@ -57,12 +57,12 @@ def tokens(run: Run) -> Real:
     return run.training.seq_len / run.layout.cp * run.layout.micro_batch
 
 
-def kept(run: Run, stage: Stage) -> Real:
+def kept(run: Run, stage: Stage, imbalance: float = 1.0) -> Real:
     """Bytes of one microbatch in all layers of a stage, what is recomputed left out."""
     cut = run.layout
     boundary = border(run) * stage.layers
-    some = kept_by(run, stage, cut.recompute_modules).on(cut)
-    every = kept_by(run, stage, ()).on(cut)
+    some = kept_by(run, stage, cut.recompute_modules).on(cut, imbalance)
+    every = kept_by(run, stage, ()).on(cut, imbalance)
     at = pick(cut.recompute >= 2, boundary.on(cut), pick(cut.recompute >= 1, some, every))
     return at * tokens(run)
 

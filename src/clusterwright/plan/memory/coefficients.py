@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """All of them; bytes, or shares."""
+    """All of them; bytes, or shares of one."""
 
-    workspace: float  # cuBLAS and Transformer Engine workspaces, masks, batches: inside the allocator
+    rest: float  # inside the allocator, of every run: masks, batches, what is rounded up
+    imbalance: float  # tokens of the fullest experts' GPU over the average
     slack: Mapping[str, float]  # by family: reserved beyond allocated, a share of allocated
-    context: float  # CUDA context with its libraries: outside the allocator
-    nccl: float  # buffers of one communicator
-    spread: float  # P90 of |predicted / measured - 1| on sources held out
+    context: float  # CUDA context with its libraries, outside the allocator
+    spread: float  # P90 of |measured / predicted - 1| on sources held out
+
+    def slack_of(self, family: str) -> float:
+        """Of that family; of one that was never measured, the middle one."""
+        return self.slack.get(family, sorted(self.slack.values())[len(self.slack) // 2])
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from clusterwright.plan.memory.activations import border, kept, tokens
 from clusterwright.plan.memory.coefficients import stored
 from clusterwright.plan.memory.flight import in_flight
+from clusterwright.plan.memory.overheads import outside, workspace
 from clusterwright.plan.memory.stage import held, stage_at
 from clusterwright.plan.memory.states import deepspeed, states
 from clusterwright.plan.memory.transients import transients
@@ -54,11 +55,11 @@ def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memor
     stage = stage_at(count(run.training.architecture), run.layout, index)
     parameters = held(run, stage)
     own = states(run, parameters)
-    each = kept(run, stage) + between(run)
+    each = kept(run, stage, fitted.imbalance) + between(run)
     activations = each * in_flight(run.training, run.layout, index) + embedded(run, stage)
-    passing = transients(run, stage, parameters) + fitted.workspace
+    passing = transients(run, stage, parameters) + workspace(run, fitted)
     allocated = own.weights + own.gradients + own.optimizer + activations + passing
-    slack = fitted.slack.get(run.stack.family, max(fitted.slack.values()))
+    slack = fitted.slack_of(run.stack.family)
     return Memory(
         weights=own.weights,
         gradients=own.gradients,
@@ -66,7 +67,7 @@ def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memor
         activations=activations,
         transients=passing,
         fragmentation=slack * allocated,
-        context=fitted.context + fitted.nccl,
+        context=outside(run, fitted),
     )
 
 

@@ -82,10 +82,8 @@ def per_parameter(work: Training, cut: Layout, family: str) -> tuple[Real, Real,
 
 
 def deepspeed(run: Run) -> Any:
-    """Whose ZeRO it is: before Megatron had a distributed optimiser of its own, it was DeepSpeed's."""
-    if run.stack.family == "deepspeed":
-        return True
-    return (run.stack.family == "megatron") & (run.stack.year < 2023) & (run.layout.zero >= 1)
+    """True where ZeRO is DeepSpeed's."""
+    return (run.stack.family in ("deepspeed", "megatron-deepspeed")) & (run.layout.zero >= 1)
 
 
 def engine(run: Run, own: Held) -> Real:
