@@ -1,0 +1,95 @@
+"""When InfiniBand pays, and when RoCE or plain Ethernet is enough: by what a training loses on each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.speed import iteration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterwright.plan.run import Machine, Network, Run
+
+# The network is 10% to 25% of a cluster's price (catalogue of costs); a faster sort of it, dearer by a third, is worth
+# a twentieth of the cluster: it pays where steps get shorter by more than that.
+WORTH = 0.05
+UNLIMITED_BYTES_PER_S = 1e15
+GBIT_BYTES = 125e6
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One network between the nodes, and what a training loses on it."""
+
+    name: str
+    network: Network
+    step_s: float
+    waiting: float  # share of a step that an unlimited network would save
+    slower: float  # than on the fastest of the choices, as a share of its step
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The cheapest choice that loses less than it saves; `choices` from the cheapest up."""
+
+    choices: tuple[Choice, ...]
+    enough: Choice
+    verdict: str  # one sentence, with figures
+
+    def choice(self, name: str) -> Choice:
+        """The choice of that name."""
+        return next(each for each in self.choices if each.name == name)
+
+
+def usual_choices(machine: Machine) -> dict[str, Network]:
+    """From the cheapest up: one slow port, one fast port, and all ports as Ethernet, RoCE and InfiniBand."""
+    own = machine.network
+    return {
+        "Ethernet 1x25G": replace(own, kind="ethernet", nics=1, nic_bytes_per_s=25 * GBIT_BYTES),
+        "RoCE 1x100G": replace(own, kind="roce", nics=1, nic_bytes_per_s=100 * GBIT_BYTES),
+        "Ethernet": replace(own, kind="ethernet"),
+        "RoCE": replace(own, kind="roce"),
+        "InfiniBand": replace(own, kind="infiniband"),
+    }
+
+
+def advise(run: Run, choices: Mapping[str, Network] | None = None, worth: float = WORTH) -> Advice:
+    """Compare step times of a run on each network.
+
+    `choices`: name to network, from the cheapest up; `worth`: the gain that pays for the next dearer one.
+    """
+    networks = choices or usual_choices(run.machine)
+    times = {name: step_on(run, network) for name, network in networks.items()}
+    free, fastest = unlimited_s(run), min(times.values())
+    made = tuple(
+        Choice(name, networks[name], time, max(0.0, 1 - free / time), time / fastest - 1)
+        for name, time in times.items()
+    )
+    enough = next(each for each in made if each.slower <= worth)
+    return Advice(made, enough, _verdict(made, enough, worth))
+
+
+def step_on(run: Run, network: Network) -> float:
+    """Seconds of an iteration with this network between the nodes."""
+    return float(iteration(replace(run, machine=replace(run.machine, network=network))).total)
+
+
+def unlimited_s(run: Run) -> float:
+    """Seconds of an iteration if the network between the nodes were never waited for."""
+    own = run.machine.network
+    free = replace(own, nic_bytes_per_s=UNLIMITED_BYTES_PER_S, latency_s=0.0, oversubscription=1.0)
+    return step_on(run, free)
+
+
+def _verdict(choices: tuple[Choice, ...], enough: Choice, worth: float) -> str:
+    cheaper = choices[: choices.index(enough)]
+    reason = f"{enough.name} is enough: {enough.waiting:.0%} of a step waits for it"
+    if cheaper:
+        last = cheaper[-1]
+        reason += f"; {last.name}, the next cheaper, takes {last.slower:.0%} longer than the fastest"
+    best = min(choices, key=lambda each: each.step_s)
+    if best.name != enough.name:
+        reason += f"; {best.name} would save {1 - best.step_s / enough.step_s:.1%}, less than the {worth:.0%} it costs"
+    return reason

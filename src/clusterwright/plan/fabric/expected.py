@@ -1,0 +1,80 @@
+"""How fast a fabric is: the network that collectives and iterations are predicted on, and their times on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from clusterwright.plan import collectives
+from clusterwright.plan.fabric.parts import Fabric, Kind
+from clusterwright.plan.run import Network
+
+if TYPE_CHECKING:
+    from clusterwright.plan.prediction import Time
+    from clusterwright.plan.run import Machine, Run
+
+GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the nodes of a job lie: `ordered` by topology.conf, so that neighbours in a ring share a leaf, or not."""
+
+    ordered: bool = True
+
+
+ORDERED, SCATTERED = Placement(), Placement(ordered=False)
+
+
+def network(fabric: Fabric, placement: Placement = ORDERED) -> Network:
+    """What one node sees of the fabric, one direction."""
+    ports: float = fabric.ports_per_node
+    if fabric.kind is Kind.RING:
+        ports = (
+            fabric.ports_per_node // 2
+        )  # NCCL's rings all turn the same way; the ports to the other side idle
+    protocol = fabric.switch.protocol
+    return Network(
+        kind=protocol,
+        nics=ports,
+        nic_bytes_per_s=fabric.port_bits_per_s / 8,
+        latency_s=Network().latency_s + fabric.latency_s,
+        oversubscription=crowding(fabric, placement),
+        name=fabric.kind,
+    )
+
+
+def crowding(fabric: Fabric, placement: Placement) -> float:
+    """How many times over the busiest cables are wanted when every node sends to the next in a ring.
+
+    In order, one node of each leaf has its next on another leaf. Scattered over U leaves, the next is on another leaf
+    in 1 - 1/U of all cases; in a ring of cables it is a quarter of the way round.
+    """
+    if fabric.kind is Kind.RING:
+        return 1.0 if placement.ordered else max(1.0, fabric.nodes / 4)
+    if fabric.clos is None or not fabric.clos.spines:
+        return 1.0
+    leaves = fabric.clos.leaves
+    full = min(leaves.nodes_per_leaf, fabric.nodes)
+    crossing = 1.0 if placement.ordered else full * (1 - 1 / leaves.units)
+    return max(1.0, crossing * leaves.node_ports / leaves.uplinks)
+
+
+def on(machine: Machine, fabric: Fabric, placement: Placement = ORDERED) -> Machine:
+    """The same machine with this fabric between its nodes."""
+    return replace(machine, network=network(fabric, placement))
+
+
+def all_reduce_s(
+    machine: Machine, fabric: Fabric, size_bytes: float = GIB, placement: Placement = ORDERED
+) -> float:
+    """Seconds of an all-reduce over all GPUs."""
+    seen, inside = on(machine, fabric, placement), min(machine.gpus_per_node, machine.gpus)
+    return float(collectives.seconds(collectives.Kind.ALL_REDUCE, size_bytes, seen, machine.gpus, inside))
+
+
+def step(run: Run, fabric: Fabric, placement: Placement = ORDERED) -> Time:
+    """One iteration of a training with this fabric between the nodes."""
+    from clusterwright.plan.speed import iteration  # noqa: PLC0415 (only where a model is given)
+
+    return iteration(replace(run, machine=on(run.machine, fabric, placement)))
