@@ -72,12 +72,11 @@ def _model(tokens: list[str], known: list[Kind]) -> frozenset[str] | None:
     if not fitting:
         return None
     best = max(fitting, key=len)
-    if any(not model <= best for model in fitting):
+    family = {word for kind in known if best in kind.models for model in kind.models for word in model}
+    if any(not model <= family for model in fitting):
         return None
-    rest = there - best
-    if any(_MIG_SLICE.fullmatch(token) for token in rest):
-        return None
-    if rest & _OTHER_PRODUCT - _spare_words(best):
+    rest = there - family
+    if any(_MIG_SLICE.fullmatch(token) for token in rest) or rest & _OTHER_PRODUCT - _spare_words(best):
         return None
     return best
 
