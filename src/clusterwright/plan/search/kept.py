@@ -1,0 +1,102 @@
+"""The layouts worth keeping while a search runs: the fastest, each mesh's and family's fastest, the Pareto set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clusterwright.plan.search.outcome import Family
+
+if TYPE_CHECKING:
+    from clusterwright.plan.search.space import Array
+
+FAMILIES = tuple(Family)
+# Ties: times that agree to nine digits. Then less memory, and then the smaller of these, in this order.
+DIGITS = 9
+SLACK = 1 + 10.0 ** (1 - DIGITS)  # times closer than this may tie
+TIE_ORDER = (
+    "pp", "tp", "cp", "ep", "etp", "offload", "recompute", "zero", "shard", "interleave", "schedule",
+    "micro_batch", "sequence_parallel",
+)  # fmt: skip
+
+
+def rounded(values: Array) -> Array:
+    """Nine digits of each: what two ways of adding the same numbers agree on."""
+    scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.maximum(values, 1e-30))))
+    return np.round(values * scale) / scale
+
+
+def families(columns: dict[str, Array]) -> Array:
+    """The number of the family of each layout, in the order of Family."""
+    tp, pp = columns["tp"] > 1, columns["pp"] > 1
+    first = (
+        columns["offload"] > 0, columns["ep"] > 1, columns["cp"] > 1, tp & pp, tp, pp, columns["zero"] > 0,
+    )  # fmt: skip
+    code: Array = np.select(np.broadcast_arrays(*first), range(len(first)), default=len(first))
+    return code
+
+
+@dataclass(slots=True)
+class Kept:
+    """A table of layouts in order, and the times beyond which a layout does not matter."""
+
+    top: int
+    columns: dict[str, Array] = field(default_factory=dict)
+    of_family: Array = field(default_factory=lambda: np.full(len(FAMILIES), np.inf))
+    slowest_mesh: float = np.inf  # of the `top` fastest meshes
+    front_times: Array = field(default_factory=lambda: np.zeros(0))
+    front_memory: Array = field(default_factory=lambda: np.zeros(0))  # falls as time grows
+
+    def add(self, columns: dict[str, Array]) -> None:
+        """Take in layouts with their `time`, `memory` and `family`; drop what no longer matters."""
+        if self.columns:
+            columns = {name: np.concatenate([self.columns[name], columns[name]]) for name in columns}
+        order = _order(columns)
+        columns = {name: column[order] for name, column in columns.items()}
+        keep = np.zeros(len(columns["time"]), bool)
+        keep[: self.top] = True
+        mesh_first = _first_of(columns["mesh"])[: self.top]
+        family_first = _first_of(columns["family"])
+        front = self.front(columns)
+        keep[mesh_first] = keep[family_first] = keep[front] = True
+        times, codes = columns["time"], columns["family"]
+        self.of_family[codes[family_first].astype(int)] = times[family_first]
+        self.slowest_mesh = float(times[mesh_first[-1]]) if len(mesh_first) == self.top else np.inf
+        self.front_times, self.front_memory = times[front], columns["memory"][front]
+        self.columns = {name: column[keep] for name, column in columns.items()}
+
+    def matters(self, time: Array, memory: Array, family: Array) -> Array:
+        """Where a layout of that time (or no less) would be kept: it is as fast, or nothing as fast is as small."""
+        fast = (time <= self.slowest_mesh * SLACK) | (time <= self.of_family[family] * SLACK)
+        if not len(self.front_times):
+            return np.full(np.broadcast_shapes(np.shape(fast), np.shape(memory)), fill_value=True)
+        index = np.searchsorted(self.front_times, time / SLACK, side="right") - 1
+        to_beat = np.where(index >= 0, self.front_memory[np.maximum(index, 0)], np.inf)
+        return fast | (memory < to_beat)
+
+    @staticmethod
+    def front(columns: dict[str, Array]) -> Array:
+        """Where the Pareto set of a table in order is: less memory than everything before."""
+        memory = columns["memory"]
+        before = np.concatenate([[np.inf], np.minimum.accumulate(memory)[:-1]])
+        return np.flatnonzero(memory < before)
+
+    def fastest(self, count: int) -> Array:
+        """Where the fastest are."""
+        return np.arange(min(count, len(self.columns.get("time", ()))))
+
+    def fastest_of(self, name: str) -> Array:
+        """Where the fastest of each mesh or family are, by time."""
+        return _first_of(self.columns[name]) if self.columns else np.zeros(0, int)
+
+
+def _order(columns: dict[str, Array]) -> Array:
+    keys = [columns[name] for name in reversed(TIE_ORDER)]
+    return np.lexsort([*keys, rounded(columns["memory"]), rounded(columns["time"])])
+
+
+def _first_of(labels: Array) -> Array:
+    """Where each label comes first, in the order of the table."""
+    return np.sort(np.unique(labels, return_index=True)[1])

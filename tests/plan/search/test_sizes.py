@@ -1,0 +1,73 @@
+import pytest
+
+from clusterwright.catalog import architecture, gpu
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.plan.machines import machine
+from clusterwright.plan.run import Training
+from clusterwright.plan.search import Options, search, sizes
+
+H100 = gpu("h100-sxm-80gb")
+
+
+def refused(training, gpus=64, **fixed):
+    """The findings of a search that cannot be."""
+    with pytest.raises(WrightError) as told:
+        search(training, machine(H100, gpus), options=Options(**fixed))
+    assert told.value.exit_code == EXIT_USAGE
+    return told.value.findings
+
+
+def llama(seq=8192, batch=512):
+    """LLaMA-3-70B: 64 heads, 8 key-value heads, 80 layers."""
+    return Training(architecture("llama3-70b"), seq, batch)
+
+
+def test_sizes_that_are_none_are_told_all_at_once():
+    """Zero and negative sizes, of the work and of the groups."""
+    found = refused(llama(0, -1), gpus=0, tp=-2)
+
+    assert [one.code for one in found] == ["plan-bad-size"] * 4
+    assert "--tp is -2" in "\n".join(one.message for one in found)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "words"),
+    [
+        ({"tp": 16}, "8 kv heads"),
+        ({"tp": 3}, "64 heads"),
+        ({"pp": 7, "uneven": False}, "80 layers"),
+        ({"pp": 4, "interleave": 3}, "interleave 3"),
+        ({"cp": 64}, "8192 sequence"),
+        ({"dp": 64, "micro_batch": 3}, "not a multiple of dp 64 x microbatch 3"),
+        ({"tp": 8, "pp": 3}, "does not make 64 GPUs"),
+    ],
+)
+def test_what_is_fixed_divides_what_it_cuts(fixed, words):
+    """Heads, key-value heads, layers, sequence, batch, GPUs; the message has the number that is cut."""
+    found = refused(llama(), **fixed)
+
+    assert {one.code for one in found} == {"plan-indivisible"}
+    assert words in "\n".join(one.message for one in found)
+
+
+def test_all_that_does_not_divide_is_told_at_once():
+    """Three sizes, three findings and more."""
+    found = refused(llama(8192, 100), tp=16, dp=3, micro_batch=7)
+    told = "\n".join(one.message for one in found)
+
+    assert all(words in told for words in ("kv heads", "does not make", "not a multiple"))
+
+
+def test_nothing_that_divides_says_what_was_refused():
+    """A batch of one on 97 GPUs, more than there are layers: no mesh."""
+    found = refused(llama(8192, 1), gpus=97)
+
+    assert [one.code for one in found] == ["plan-no-layout"]
+    assert "batch" in found[0].message
+
+
+def test_without_numpy_the_mend_is_the_extra(monkeypatch):
+    """The search says what to install, before it begins."""
+    monkeypatch.setattr(sizes, "find_spec", lambda name: None)  # stands for a Python without numpy
+
+    assert refused(llama())[0].mend == 'pip install "clusterwright[plan]"'
