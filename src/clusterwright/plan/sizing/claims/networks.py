@@ -1,0 +1,135 @@
+"""P3 and V2: networks, their latency, their bandwidth and what they do for training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.catalog import architecture, architectures
+from clusterwright.plan.collectives import Kind, seconds
+from clusterwright.plan.fabric.design import design
+from clusterwright.plan.fabric.parts import Kind as FabricKind
+from clusterwright.plan.fabric.parts import Switch
+from clusterwright.plan.parameters import count
+from clusterwright.plan.run import Training
+from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
+from clusterwright.plan.sizing.claims.nodes import GBIT, a100_hdr, a100_hdr100, over
+from clusterwright.plan.sizing.layouts import searched
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.model import Architecture
+    from clusterwright.plan.run import Machine
+
+HDR = Switch(40, 200 * GBIT, "QM8700")  # 40 ports of HDR
+NODES = 16
+LATE_BYTES = 8 * 1024  # a message whose time is all latency
+MATTERS = 0.10  # a network matters where it costs more than a tenth of the throughput
+
+
+def leaf_spine() -> Checked:
+    """Leaf-spine against star at 16 nodes: it depends on whether the star is one switch."""
+    few, many = _gain(1), _gain(8)
+    star = design(FabricKind.STAR, NODES, 8, HDR)
+    return Checked(
+        "leaf-spine-over-star", "P3", "Leaf-spine brings 35% more GPU utilisation than a star at 16 nodes",
+        35.0, 100 * few, "%",
+        f"LLaMA-2-7B on {NODES} servers of 8 A100 with one HDR port each; 40-port switches",
+        Verdict.DISAGREE if few < 0.35 / 2 else judged(0.35, few),
+        f"16 ports fit into one switch, and nothing is faster than one switch that does not block. With 8 ports a "
+        f"server the star is {star.switches} switches, {star.oversubscription:.1f} to 1 in the middle, and "
+        f"leaf-spine brings {100 * many:.0f}%.",
+    )  # fmt: skip
+
+
+def _gain(ports: int) -> float:
+    """Throughput of leaf-spine over star, less 1, with so many ports a server."""
+    star, clos = (design(kind, NODES, ports, HDR) for kind in (FabricKind.STAR, FabricKind.LEAF_SPINE))
+    slow, fast = (
+        _step_s("llama2-7b", a100_hdr(NODES, ports, each.oversubscription)) for each in (star, clos)
+    )
+    return slow / fast - 1
+
+
+def latency() -> Checked:
+    """A small all-reduce on InfiniBand against plain Ethernet."""
+    hosts = a100_hdr(NODES)
+    infiniband, roce, ethernet = (
+        seconds(Kind.ALL_REDUCE, LATE_BYTES, over(hosts, kind, 8, 200 * GBIT), 8 * NODES, 8)
+        for kind in ("infiniband", "roce", "ethernet")
+    )
+    saved, of_roce = 1 - infiniband / ethernet, 1 - infiniband / roce
+    verdict = (
+        Verdict.AGREE if saved >= 0.40 <= of_roce else Verdict.PARTLY if saved >= 0.40 else Verdict.DISAGREE
+    )
+    return Checked(
+        "infiniband-latency", "P3", "InfiniBand cuts the latency of NCCL's synchronisation by 40% and more",
+        40.0, 100 * float(saved), "%",
+        f"all-reduce of {LATE_BYTES // 1024} KiB over {NODES} servers of 8 A100: {1e6 * infiniband:.0f} us on "
+        f"InfiniBand, {1e6 * ethernet:.0f} us on Ethernet with TCP, {1e6 * roce:.0f} us on RoCE",
+        verdict,
+        f"Against TCP. Against RoCE, which is RDMA as well, it is {100 * of_roce:.0f}%.",
+    )  # fmt: skip
+
+
+def a_billion() -> Checked:
+    """From which size on plain Ethernet costs a tenth of the throughput."""
+    losses = sorted((count(each).total / 1e9, _loss(each)) for each in _gpts())
+    first = next((size for size, loss in losses if loss > MATTERS), None)
+    shown = ", ".join(f"{size:.2g} B {100 * loss:.0f}%" for size, loss in losses)
+    hdr = ", ".join(
+        f"{count(each).total / 1e9:.2g} B {100 * _loss_hdr100(each):.0f}%" for each in _gpts()[-1:]
+    )
+    verdict = Verdict.CANNOT_TELL if first is None else Verdict.AGREE if 0.5 <= first <= 2 else Verdict.PARTLY
+    return Checked(
+        "infiniband-above-1b", "P3", "InfiniBand matters above 1 B parameters, or with DDP or FSDP",
+        1.0, first, "B parameters",
+        f"throughput lost on two ports of 25 GbE against eight of HDR, 4 servers of 8 A100, batch 256: {shown}",
+        verdict,
+        f"With data parallelism it matters at any size: what counts is bytes of gradients for each second of compute, "
+        f"which a larger batch makes smaller and a larger model does not. One HDR100 port loses {hdr}.",
+    )  # fmt: skip
+
+
+def _gpts() -> list[Architecture]:
+    """A family of one shape from 0.1 to 7 B parameters."""
+    names = ("mpt-125m", "mpt-350m", "mpt-760m", "mpt-1b", "mpt-3b", "mpt-7b")
+    return [architectures()[name] for name in names if name in architectures()] or [architecture("llama2-7b")]
+
+
+def _loss(model: Architecture) -> float:
+    return _lost(model, over(a100_hdr(4), "ethernet", 2, 25 * GBIT))
+
+
+def _loss_hdr100(model: Architecture) -> float:
+    return _lost(model, a100_hdr100(4))
+
+
+def _lost(model: Architecture, slow: Machine) -> float:
+    fast = a100_hdr(4)
+    return 1 - _step_s(model.name, fast) / _step_s(model.name, slow)
+
+
+def _step_s(model: str, on: Machine) -> float:
+    cut = searched(Training(architecture(model), 2048, 256, task="sft"), on)
+    assert cut is not None  # noqa: S101 (a model of this size fits on 32 A100 whatever is fitted)
+    return float(cut.time.total)
+
+
+def hdr100() -> Checked:
+    """90 GB/s over a link of 100 Gbit/s."""
+    line = a100_hdr100(2).network.nic_bytes_per_s / 1e9
+    return Checked(
+        "hdr100-bandwidth", "V2", "HDR100: 90 GB/s and more with ib_send_bw",
+        90.0, line, "GB/s", "one port of 100 Gbit/s, one direction",
+        Verdict.DISAGREE,
+        f"A printing error of the unit: {8 * line:.0f} Gbit/s are {line:.3g} GB/s, and no more gets through. "
+        f"90 Gbit/s, {90 / 8 / line:.0%} of the line, is what one sees.",
+    )  # fmt: skip
+
+
+def two_25gbe() -> Checked:
+    """Two ports of 25 Gbit/s."""
+    return Checked(
+        "25gbe-times-2", "V2", "Two ports of 25 GbE: about 50 Gbit/s with iperf3",
+        50.0, 2 * 25.0, "Gbit/s", "both ports, several streams",
+        Verdict.AGREE, "One TCP stream keeps to one port, so one iperf3 stream shows 25 at most.",
+    )  # fmt: skip

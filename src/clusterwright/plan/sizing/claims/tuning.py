@@ -1,0 +1,75 @@
+"""P1: LLaMA-2-7B, instruction tuning at batch 64, on one server and on four."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.catalog import architecture
+from clusterwright.plan.machines import machine
+from clusterwright.plan.run import Training
+from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
+from clusterwright.plan.sizing.claims.nodes import a100_hdr, a100_hdr100
+from clusterwright.plan.sizing.fewest import Means, sized
+from clusterwright.plan.sizing.layouts import searched
+from clusterwright.plan.sizing.workload import Workload
+
+if TYPE_CHECKING:
+    from clusterwright.plan.run import Machine
+    from clusterwright.plan.sizing.fewest import Sized
+
+MODEL, BATCH, SEQ = "llama2-7b", 64, 2048
+ONE_SERVER_H, FOUR_SERVERS_H = 12.0, 3.0
+ALPACA = 52_000  # samples of Stanford Alpaca, the usual set of instructions
+WRITE_S = 30.0  # a checkpoint of 7 B parameters, 94 GB of states, at the 3 GB/s of one NVMe
+
+
+def one_server() -> Checked:
+    """12 hours a round on one server: of how much data, they do not say."""
+    one = _an_epoch(a100_hdr100(1), ALPACA)
+    samples = ALPACA * ONE_SERVER_H / one.hours
+    tokens = samples * SEQ
+    return Checked(
+        "llama2-7b-one-server", "P1",
+        "LLaMA-2-7B, instruction tuning, batch 64, one server of 8 A100: about 12 h a round",
+        ONE_SERVER_H, one.hours, "h",
+        f"one epoch of {ALPACA:,} samples of {SEQ:,} tokens on {_on(one)}; {_throughput(one)}",
+        Verdict.CANNOT_TELL,
+        f"The claim names no amount of data. 12 h would be {tokens / 1e9:.2g} B tokens a round, "
+        f"or {samples / 1e3:.0f} k samples of {SEQ:,}.",
+    )  # fmt: skip
+
+
+def four_servers() -> Checked:
+    """12 h to under 3 h is a speed-up above 4 on 4 servers."""
+    one, four, wide = (_an_epoch(each, ALPACA) for each in (a100_hdr100(1), a100_hdr100(4), a100_hdr(4)))
+    hours, best = (ONE_SERVER_H * each.hours / one.hours for each in (four, wide))
+    return Checked(
+        "llama2-7b-four-servers", "P1", "The same on 4 servers: under 3 h",
+        FOUR_SERVERS_H, hours, "h",
+        f"12 h over our speed-up of {one.hours / four.hours:.2f} on {_on(four)}, one HDR100 port each",
+        _four(hours),
+        f"Under 3 h would be a speed-up above 4 on 4 servers. With eight HDR ports a server in place of one "
+        f"HDR100 it is {one.hours / wide.hours:.2f}, and {best:.1f} h.",
+    )  # fmt: skip
+
+
+def _four(hours: float) -> Verdict:
+    """More than four times as fast on four times the GPUs is no agreement, however near."""
+    near = judged(FOUR_SERVERS_H, hours)
+    return Verdict.PARTLY if near is Verdict.AGREE and hours > FOUR_SERVERS_H else near
+
+
+def _an_epoch(on: Machine, samples: float) -> Sized:
+    work = Workload(Training(architecture(MODEL), SEQ, BATCH, task="sft"), samples)
+    found = sized(work, on, Means(searched, machine, WRITE_S))
+    assert found is not None  # noqa: S101 (7 B parameters fit on a server, whatever is fitted)
+    return found
+
+
+def _on(found: Sized) -> str:
+    layout = found.cut.layout
+    return f"{found.gpus} A100-80G, dp {layout.dp} x tp {layout.tp} x pp {layout.pp}, ZeRO {layout.zero}"
+
+
+def _throughput(found: Sized) -> str:
+    return f"{found.tokens_per_s / found.gpus:,.0f} tokens/s a GPU"

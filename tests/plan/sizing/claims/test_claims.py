@@ -1,0 +1,80 @@
+"""The guides' claims, held against the models."""
+
+from pathlib import Path
+
+import pytest
+
+from clusterwright.plan.sizing.claims import CLAIMS, Verdict, checked, judged
+from clusterwright.plan.sizing.claims.collectives import IMAGES, USED, split
+from clusterwright.plan.sizing.claims.page import off, page
+
+PAGE = Path(__file__).parents[4] / "docs" / "concepts" / "guides-checked.md"
+
+
+@pytest.fixture(scope="module")
+def claims():
+    """Every claim, checked once, by name."""
+    return {each.name: each for each in checked()}
+
+
+def test_the_page_is_current(claims):
+    """Made anew it is the same: `wright plan claims --page > docs/concepts/guides-checked.md`."""
+    assert page(claims.values()).rstrip() == PAGE.read_text().rstrip()
+
+
+def test_every_row_of_the_mission_with_figures_is_there(claims):
+    """Those whose figures can be computed; names are their own."""
+    rows = {each.row for each in claims.values()}
+
+    assert rows >= {"P1", "P3", "P7", "V2", "V3", "V6", "W3"}
+    assert len(claims) == len(CLAIMS)
+
+
+def test_every_claim_says_why_and_for_what(claims):
+    """A verdict without inputs or reasons is worth nothing."""
+    for each in claims.values():
+        assert each.inputs, each.name
+        assert len(each.why) > 40, each.name
+
+
+def test_a_claim_that_lacks_inputs_names_the_one_that_would_make_it_true(claims):
+    """12 hours would be so many tokens."""
+    one = claims["llama2-7b-one-server"]
+
+    assert one.verdict is Verdict.CANNOT_TELL
+    assert "B tokens" in one.why
+    assert off(one) == ""
+
+
+def test_bytes_are_not_bits(claims):
+    """90 GB/s over 100 Gbit/s is refused whatever is fitted."""
+    assert claims["hdr100-bandwidth"].verdict is Verdict.DISAGREE
+    assert claims["hdr100-bandwidth"].computed == 12.5
+
+
+def test_no_a100_reduces_faster_than_its_links(claims):
+    """450 GB/s and more is beyond 300."""
+    assert claims["all-reduce-8"].computed < 300
+    assert claims["all-reduce-8"].verdict is Verdict.DISAGREE
+
+
+def test_one_switch_is_as_good_as_two_levels(claims):
+    """16 servers with one port each: no gain."""
+    assert claims["leaf-spine-over-star"].computed == pytest.approx(0, abs=0.5)
+
+
+def test_the_split_gives_back_what_it_was_made_from():
+    """Compute and communication from two throughputs."""
+    compute, comm = split(IMAGES[:2], USED[:2])
+
+    for rate, used in zip(IMAGES[:2], USED[:2], strict=True):
+        assert 1 / (compute + comm / used) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(
+    ("computed", "verdict"),
+    [(1.1, Verdict.AGREE), (0.86, Verdict.AGREE), (1.4, Verdict.PARTLY), (0.4, Verdict.DISAGREE)],
+)
+def test_a_verdict_follows_from_the_distance(computed, verdict):
+    """Within 15%, within a half, or beyond."""
+    assert judged(1.0, computed) is verdict
