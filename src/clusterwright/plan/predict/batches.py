@@ -25,7 +25,7 @@ def batch_of(cells: Cells, setting: Setting, dp: int, pp: int) -> tuple[int, int
         cells.note(f"global batch not given: {batch} sequences, of about 4 million tokens")
     if micro is None:
         micro = usual_micro_batch(batch // dp if batch % dp == 0 else 1, pp)
-        cells.note(f"microbatch not given: {micro}")
+        cells.note(f"microbatch not given: {micro}", "micro_batch")
     if batch % (dp * micro):
         cells.wrong(
             "predict-batch-indivisible",

@@ -23,6 +23,7 @@ class Cells:
     row: dict[str, str]
     notes: list[str] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
+    inferred: set[str] = field(default_factory=set)  # columns whose value is a choice of ours
 
     @classmethod
     def of(cls, row: dict[str, str]) -> Cells:
@@ -59,9 +60,11 @@ class Cells:
             return None
         return value
 
-    def note(self, text: str) -> None:
-        """Say what was inferred, and how."""
+    def note(self, text: str, column: str = "") -> None:
+        """Say what was inferred, and how; a column whose value is a mere choice may still be chosen otherwise."""
         self.notes.append(text)
+        if column:
+            self.inferred.add(column)
 
     def wrong(self, code: str, message: str, mend: str = "correct the row") -> None:
         """Keep a problem; the row is refused when all of them are known."""

@@ -65,7 +65,8 @@ def recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
     old = setting.stack.family.startswith("megatron") and setting.stack.year < _NO_SEQUENCE_PARALLEL_BEFORE
     kind = Recompute.FULL if old else Recompute.NONE if zero == 3 else Recompute.SELECTIVE
     cells.note(
-        f"recomputation not given: {kind.name.lower()}, as usual in {setting.stack.family} of {setting.stack.year}"
+        f"recomputation not given: {kind.name.lower()}, as usual in {setting.stack.family} of {setting.stack.year}",
+        "recompute",
     )
     return kind
 

@@ -8,6 +8,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.parameters import count
 from clusterwright.plan.predict import layouts, networks, shapes, stacks, words
 from clusterwright.plan.predict.cells import Cells
+from clusterwright.plan.predict.fitting import fitting
 from clusterwright.plan.predict.infer_memory_notes import with_memory_facts
 from clusterwright.plan.predict.known import Known
 from clusterwright.plan.predict.setting import Setting
@@ -48,14 +49,14 @@ def run_of(row: dict[str, str], known: Known | None = None) -> tuple[Run, tuple[
     if cells.problems:
         raise WrightError(*cells.problems, exit_code=EXIT_USAGE)
     run = with_memory_facts(Run(training, cut, machine, stack), cells, settings)
-    return run, tuple(cells.notes)
+    return fitting(run, cells), tuple(cells.notes)
 
 
 def _training(cells: Cells, setting: Setting, batch: int) -> Training:
     seq_len = cells.whole("seq_len")
     if seq_len is None:
         seq_len = _USUAL_SEQ_LEN
-        cells.note(f"sequence length not given: {seq_len}")
+        cells.note(f"sequence length not given: {seq_len}", "seq_len")
     precision = words.precision(cells, setting.gpu.name)
     return Training(
         architecture=setting.model,
