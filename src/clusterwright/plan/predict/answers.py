@@ -37,11 +37,31 @@ class Answer:
 def answer(row: dict[str, str], sort: headers.Sort, known: Known, remark: str = "") -> Answer:
     """The prediction of a row; where there is none, the note says all that is wrong with it."""
     try:
+        _check_sizes(row, sort)
         cells = _PREDICTORS[sort.name](row, known)
     except WrightError as error:
         return refused(*error.findings)
+    except ArithmeticError as why:
+        return refused(_no_result(str(why)))
+    if any(cells[name] in {"nan", "inf", "-inf"} for name in sort.added):
+        return refused(_no_result("not a finite number"))
     cells["prediction_note"] = "; ".join(part for part in (remark, cells["prediction_note"]) if part)
     return Answer(cells)
+
+
+def _check_sizes(row: dict[str, str], sort: headers.Sort) -> None:
+    """Cells that must be numbers are; training runs look at theirs themselves."""
+    cells = Cells(row)
+    for name in sort.sizes:
+        if row.get(name, "").strip():
+            cells.whole(name)
+    if cells.problems:
+        raise WrightError(*cells.problems)
+
+
+def _no_result(why: str) -> Finding:
+    message = f"the formulas give no number: {why}"
+    return Finding("predict-no-result", message, "look for a size that cannot be")
 
 
 def refused(*problems: Finding) -> Answer:

@@ -32,6 +32,9 @@ def experts(cells: Cells, setting: Setting, group: int) -> int:
     experts = setting.model.experts
     if not experts:
         return 1
+    if given and (experts % given or group % given):
+        both = f"{experts} experts on {group} GPUs (dp x cp x tp) cannot be spread over ep {given}"
+        cells.wrong("predict-experts-indivisible", both, "give an ep that divides both")
     if given:
         return given
     ep = gcd(gcd(experts, group), setting.node)

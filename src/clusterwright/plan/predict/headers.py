@@ -24,6 +24,7 @@ class Sort:
     needed: tuple[str, ...]
     used: tuple[str, ...]  # these, where they are there
     added: tuple[str, ...]
+    sizes: tuple[str, ...] = ()  # of those, whole numbers above zero or blank
 
 
 COLLECTIVES = Sort(
@@ -32,6 +33,7 @@ COLLECTIVES = Sort(
     needed=("collective", "gpu_type", "size_bytes"),
     used=("num_nodes", "gpus_per_node", "num_gpus", "algo", "fabric", "nic_per_node", "nic_gbps"),
     added=("predicted_busbw_gbps", "predicted_time_us", "prediction_note"),
+    sizes=("size_bytes", "num_nodes", "gpus_per_node", "num_gpus"),
 )
 CNN = Sort(
     "convolutional networks",
@@ -39,6 +41,7 @@ CNN = Sort(
     needed=("benchmark", "gpu_type", "num_gpus"),
     used=("num_nodes", "gpus_per_node", "global_batch", "precision", "framework", "host_networking"),
     added=("predicted_samples_per_s_total", "predicted_samples_per_s_per_gpu", "prediction_note"),
+    sizes=("num_gpus", "num_nodes", "gpus_per_node", "global_batch"),
 )
 RUNS = Sort(
     "training runs",

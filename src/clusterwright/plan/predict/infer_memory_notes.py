@@ -44,8 +44,14 @@ def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
         optimizer="muon" if says(cells, r"(?<![a-z])muon(?![a-z])") else work.optimizer,
         fused_loss=says(cells, r"\bliger\b|cut[- ]cross[- ]entropy"),
         logit_bytes=next((held for words, held in _LOGITS if says(cells, words)), 0.0),
-        fp8_parameters=says(cells, r"fp8-param-gather=True"),
+        fp8_parameters=_fp8_parameters(cells, work),
     )
+
+
+def _fp8_parameters(cells: Cells, work: Training) -> bool:
+    """By flag, and in NeMo's and Bridge's fp8 recipes, which gather parameters in fp8."""
+    recipe = work.precision in {"fp8", "mxfp8"} and says(cells, r"\bnemo\b|megatron-bridge|dgxc")
+    return recipe or says(cells, r"fp8-param-gather=True")
 
 
 def _dropout(run: Run, settings: dict[str, str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import lcm
 from typing import TYPE_CHECKING
 
 from clusterwright.plan.predict import habits
@@ -24,15 +25,14 @@ _DISTRIBUTED_OPTIMIZER_SINCE = 2023
 
 
 def gpus_of(cells: Cells, node: int) -> int:
-    """How many GPUs; where not given, the product of the degrees, else a node."""
+    """How many GPUs; where not given, the least whole nodes that the degrees make."""
     given = cells.whole("num_gpus")
     if given:
         return given
-    product = 1
-    for column in ("tp", "pp", "cp"):
-        product *= cells.whole(column) or 1
+    tp, pp, cp, ep = (cells.whole(column) or 1 for column in ("tp", "pp", "cp", "ep"))
+    least = pp * lcm(tp * cp, ep)
     degree = data_parallel_degree(cells)
-    gpus = product * degree if degree else -(-node // product) * product
+    gpus = tp * pp * cp * degree if degree else -(-node // least) * least
     cells.note(f"number of GPUs not given: {gpus}")
     return gpus
 
@@ -46,7 +46,8 @@ def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
         zero = 2
         cells.note("FSDP under a pipeline keeps the gathered weights between microbatches: ZeRO stage 2")
     batch, micro = batch_of(cells, setting, dp, pp)
-    if not cells.problems:
+    ep = habits.experts(cells, setting, dp * cp * tp)
+    if setting.model.layers:  # a model that is not known has none
         _check(cells, setting, tp, pp)
     return (
         Layout(
@@ -54,7 +55,7 @@ def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
             tp=tp,
             pp=pp,
             cp=cp,
-            ep=habits.experts(cells, setting, dp * cp * tp),
+            ep=ep,
             etp=int(setting.settings.get("expert-tensor-parallel-size", "1")),
             interleave=habits.interleave(cells, setting, pp, batch // (dp * micro)),
             micro_batch=micro,
@@ -143,22 +144,18 @@ def _replicas(cells: Cells, setting: Setting, cut: int) -> int:
 
 def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:
     """What the degrees must divide."""
-    model = setting.model
-    if model.heads % tp:
-        cells.wrong(
-            "predict-heads-indivisible",
-            f"{model.heads} heads are not divisible by tp {tp}",
-            "give a tp that divides them",
-        )
-    spare = -model.layers % pp
-    uneven = setting.stack.family == "deepspeed" or says(cells, "bigscience|deepspeed")
-    if spare not in (_MOE_SLOTS if model.experts else _SLOTS) and not (uneven and model.layers >= pp):
-        cells.wrong(
-            "predict-layers-indivisible",
-            f"{model.layers} layers are not divisible by pp {pp}",
-            "give a pp that divides them",
-        )
+    heads = setting.model.heads
+    if heads % tp:
+        message = f"{heads} heads are not divisible by tp {tp}"
+        cells.wrong("predict-heads-indivisible", message, "give a tp that divides them")
+    _check_stages(cells, setting, pp)
+
+
+def _check_stages(cells: Cells, setting: Setting, pp: int) -> None:
+    layers, spare = setting.model.layers, -setting.model.layers % pp
+    uneven = "deepspeed" in setting.stack.family and layers >= pp  # it cuts by parameters, not by layers
+    if spare not in (_MOE_SLOTS if setting.model.experts else _SLOTS) and not uneven:
+        message = f"{layers} layers are not divisible by pp {pp}"
+        cells.wrong("predict-layers-indivisible", message, "give a pp that divides them")
     elif spare:
-        cells.note(
-            f"{model.layers} layers in {pp} stages: the embedding and the head take slots of their own"
-        )
+        cells.note(f"{layers} layers in {pp} stages: the embedding and the head take slots of their own")

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog.model import Architecture
+from clusterwright.catalog.models import architectures
 from clusterwright.plan.parameters import count
 from clusterwright.plan.predict.words import says
+from clusterwright.spec.report import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +46,9 @@ _ROUND = 256  # the inner width of gated layers is rounded up to this (LLaMA)
 _KV_RANK, _Q_RANK, _ROPE, _V = 512, 1536, 64, 128
 _COLUMNS = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
 _APART = 0.15  # sizes further apart than this are worth a note
+NO_MODEL = Architecture(
+    "unknown", 0, 1, 1, 1, 1, 4, 1
+)  # stands in while the row's other problems are looked for
 
 
 def architecture(
@@ -57,12 +62,13 @@ def architecture(
     elif cells.number("params_b") or cells.whole("hidden"):
         model = _of_size(cells, name)
     else:
+        message = f"model `{text}` is not in the catalogue, and the row has no shape or size"
+        meant = did_you_mean(text.lower().replace("_", "-"), list(architectures()))
+        mend = "give layers, hidden and heads, or params_b, or add the model to your catalogue"
         cells.wrong(
-            "predict-unknown-model",
-            f"model `{cells.text('model')}` is not in the catalogue, and the row has no shape or size",
-            "give layers, hidden and heads, or params_b, or add the model to your catalogue",
+            "predict-unknown-model", message, f"did you mean `{meant}`? Else {mend}" if meant else mend
         )
-        model = Architecture(name or "unknown", 1, 1, 1, 1, 1, 4, 1)
+        return NO_MODEL
     if says(cells, r"w/o mtp|without mtp|no mtp"):
         model = replace(model, mtp_layers=0)
     model = _with_flags(model, settings)
