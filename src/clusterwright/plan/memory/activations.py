@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.memory.families import deepspeed
 from clusterwright.plan.numbers import pick
 from clusterwright.plan.parameters import MAMBA_EXPAND, MAMBA_GROUPS, MAMBA_STATE
 
@@ -68,8 +69,13 @@ def kept(run: Run, stage: Stage, imbalance: float = 1.0) -> Real:
 
 
 def border(run: Run) -> Kept:
-    """The input of one layer: all that full recomputation keeps of it."""
-    return Kept(whole=element(run.training) * run.training.architecture.hidden)
+    """The input of one layer: all that full recomputation keeps of it.
+
+    Megatron-DeepSpeed under ZeRO-3 partitions it over tp (its `partition_activations`).
+    """
+    each = element(run.training) * run.training.architecture.hidden
+    apart = deepspeed(run) & (run.layout.zero >= 3) & (run.layout.sequence_parallel < 1)
+    return Kept(whole=each / pick(apart, run.layout.tp, 1))
 
 
 def kept_by(run: Run, stage: Stage, modules: tuple[str, ...]) -> Kept:

@@ -12,12 +12,16 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Layout, Run
 
 MIB = 2.0**20
-CUBLAS = 32 * MIB  # PyTorch's own workspace of cuBLAS on Hopper; what `CUBLAS_WORKSPACE_CONFIG=:4096:8` asks for
+CUBLAS = (
+    32 * MIB
+)  # PyTorch's own workspace of cuBLAS on Hopper; what `CUBLAS_WORKSPACE_CONFIG=:4096:8` asks for
 ENGINE, ENGINE_BEFORE_HOPPER = 32 * MIB, 4 * MIB  # Transformer Engine's workspace of one stream
 ENGINE_STREAMS = 4  # on which its grouped products of experts run, a workspace each
 SMALL = ("Pascal", "Volta", "Turing", "Ampere", "Ada")
 NCCL_BUFFER = 4 * MIB  # NCCL_BUFFSIZE, its default; one to send and one to receive in each channel
-NCCL_CHANNELS = 16  # of a communicator inside an NVLink node, as NCCL's log of an A100 or H100 node counts them
+NCCL_CHANNELS = (
+    16  # of a communicator inside an NVLink node, as NCCL's log of an A100 or H100 node counts them
+)
 
 
 def workspace(run: Run, fitted: Coefficients) -> Real:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from clusterwright.plan.memory.activations import border, kept, tokens
 from clusterwright.plan.memory.coefficients import stored
+from clusterwright.plan.memory.families import deepspeed
 from clusterwright.plan.memory.flight import in_flight
 from clusterwright.plan.memory.overheads import outside, workspace
 from clusterwright.plan.memory.stage import held, stage_at
-from clusterwright.plan.memory.states import deepspeed, states
+from clusterwright.plan.memory.states import states
 from clusterwright.plan.memory.transients import transients
 from clusterwright.plan.numbers import larger, pick, smaller
 from clusterwright.plan.parameters import count

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.memory.families import PADS
 from clusterwright.plan.numbers import larger, pick, smaller
 from clusterwright.plan.parameters import count, padded_vocab
 from clusterwright.plan.run import Schedule
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.parameters import Parameters
     from clusterwright.plan.run import Layout, Run
-
-PADS = ("megatron", "megatron-deepspeed", "nemo", "megatron-bridge")  # families that pad the vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class Held:
 
     dense: Real  # all but the experts
     expert: Real
-    matrices: Real  # of both, those whose products may run in fp8
+    matrices: Real  # of the dense ones, those whose products may run in fp8
 
 
 def held(run: Run, stage: Stage) -> Held:
@@ -79,7 +78,7 @@ def held(run: Run, stage: Stage) -> Held:
     expert = moe * params.experts * params.expert / (cut.ep * cut.etp)
     ends = _ends(run, params, stage)
     copies = 2 if cut.schedule is Schedule.DUALPIPE else 1  # both directions hold the layers
-    return Held(copies * (body + ends), copies * expert, copies * (body - whole + expert))
+    return Held(copies * (body + ends), copies * expert, copies * (body - whole))
 
 
 def vocabulary(run: Run) -> Real:

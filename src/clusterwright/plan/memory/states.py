@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clusterwright.plan.memory.activations import element
+from clusterwright.plan.memory.families import FLAT, deepspeed
 from clusterwright.plan.numbers import larger, pick, smaller
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Layout, Run, Training
 
 LORA_RANK = 32  # Megatron-Bridge's default `dim` of LoRA
-FLAT = ("fsdp", "nemo-automodel", "maxtext", "torchtitan")  # families whose only sharded copy is the fp32 one
 BUCKET = 5e8  # elements of one of DeepSpeed's reduce buckets, its default; two are in flight
 # bytes per parameter beside the fp32 master copy: moments in fp32, in 8 bits (Dettmers 2110.02861), momentum only
 MOMENTS = {"adam": 8.0, "adamw": 8.0, "adam8bit": 2.0, "sgd": 4.0, "muon": 4.0}
@@ -34,7 +34,7 @@ class States:
 def states(run: Run, own: Held) -> States:
     """Of the dense parameters and the experts, each over its own data-parallel group."""
     dense = _of(run, own.dense, own.matrices, shards(run.layout))
-    expert = _of(run, own.expert, 0.0, expert_shards(run.layout))
+    expert = _of(run, own.expert, own.expert, expert_shards(run.layout))
     return States(
         weights=dense.weights + expert.weights,
         gradients=dense.gradients + expert.gradients,
@@ -54,10 +54,10 @@ def expert_shards(cut: Layout) -> Real:
 
 def _of(run: Run, count: Real, matrices: Real, shard: Real) -> States:
     work, cut = run.training, run.layout
-    weight, gradient, optimizer = per_parameter(work, cut, run.stack.family)
-    copies = 0.0 if run.stack.family in FLAT else _copies(work) * matrices
+    weight, gradient, optimizer = per_parameter(run)
     trained = lora(work) if work.task == "lora" else count
-    weights = weight * count / pick(cut.zero >= 3, shard, 1) + copies
+    low = pick(cut.zero >= 3, 0.0, _copies(work) * matrices)  # ZeRO-3 makes them layer by layer
+    weights = (weight * count - 2.0 * work.fp8_parameters * matrices) / pick(cut.zero >= 3, shard, 1) + low
     return States(
         weights=weights * (1 - 1.0 * (cut.offload >= 2)),
         gradients=gradient * trained / pick(cut.zero >= 2, shard, 1),
@@ -65,25 +65,17 @@ def _of(run: Run, count: Real, matrices: Real, shard: Real) -> States:
     )
 
 
-def per_parameter(work: Training, cut: Layout, family: str) -> tuple[Real, Real, Real]:
+def per_parameter(run: Run) -> tuple[Real, Real, Real]:
     """Bytes of one parameter as (weight, gradient, optimiser states with the fp32 copy)."""
-    moments = MOMENTS[work.optimizer]
+    work, moments = run.training, MOMENTS[run.training.optimizer]
     if element(work) == 4:
         return 4.0, 4.0, moments
-    low = 0.0 if work.fp8_parameters else 2.0
-    weight, master = low, 4.0
-    if family in FLAT:
-        return (
-            pick(cut.zero >= 3, 4.0, weight),
-            pick(cut.zero >= 3, 4.0, work.gradient_bytes),
-            moments + pick(cut.zero >= 3, 0.0, master),
-        )
-    return weight, float(work.gradient_bytes), moments + master
-
-
-def deepspeed(run: Run) -> Any:
-    """True where ZeRO is DeepSpeed's."""
-    return (run.stack.family in ("deepspeed", "megatron-deepspeed")) & (run.layout.zero >= 1)
+    flat = (run.stack.family in FLAT) & (run.layout.zero >= 3)
+    return (
+        pick(flat, 4.0, 2.0),
+        pick(flat, 4.0, float(work.gradient_bytes)),
+        moments + pick(flat, 0.0, 4.0),
+    )
 
 
 def engine(run: Run, own: Held) -> Real:
