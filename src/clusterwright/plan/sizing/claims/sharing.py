@@ -42,7 +42,7 @@ def utilisation() -> Checked:
     slots = 16
     waits = erlang_c(slots, slots * AFTER)
     return Checked(
-        "utilisation-92", "W3", "Utilisation from 60% to 92%, five groups at once; large vision models in 40% less time",
+        "utilisation-92", "W3", "Utilisation from 60% to 92% with five groups; large vision models in 40% less time",
         100 * FASTER, 100 * saved, "%", "the same work on GPUs that are busy 92% of the time in place of 60%",
         judged(FASTER, saved),
         f"60 to 92% alone saves {saved:.0%} of the time. As the load of a queue, 92% of {slots} slots makes "
