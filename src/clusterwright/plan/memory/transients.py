@@ -37,25 +37,32 @@ def loss(run: Run) -> Real:
 
 
 def backward(run: Run) -> Real:
-    """What one layer holds while its backward pass runs, beyond what was kept for it."""
+    """What one layer holds while its backward pass runs, beyond what was kept for it.
+
+    Gradients of its feed-forward part, while all of a recomputed layer is there; or, after that part is
+    done and freed, gradients of its attention.
+    """
     cut = run.layout
-    whole = attention(run, ()) + dense(run, ())
+    again, rest = 1.0 * (cut.recompute >= 2), dense(run, ()).on(cut)
     if run.training.architecture.experts:
-        moe = attention(run, ()) + experts(run, ())
-        whole = Kept(*(larger(a, b) for a, b in zip(_parts(whole), _parts(moe), strict=True)))
-    again = pick(cut.recompute >= 2, whole.on(cut), 0.0)
-    return tokens(run) * (again + gradients(run).on(cut))
+        rest = larger(rest, experts(run, ()).on(cut))
+    mixer = attention(run, ()).on(cut)
+    of_ffn = again * (mixer + rest) + ffn_gradients(run).on(cut)
+    return tokens(run) * larger(of_ffn, again * mixer + attention_gradients(run).on(cut))
 
 
-def gradients(run: Run) -> Kept:
-    """Gradients of one layer's activations alive at once: of the wider of its two halves."""
+def ffn_gradients(run: Run) -> Kept:
+    """Of the feed-forward part: the saved input of its last product is freed by then."""
     work, model = run.training, run.training.architecture
-    size = element(work)
-    q, k, v = widths(model)
-    scores = 0.0 if work.flash_attention else 2 * size * model.heads * work.seq_len
     width = max(model.ffn, model.expert_ffn * model.experts_per_token + model.shared_ffn)
-    ffn = size * width * (2 if model.gated else 1)  # the saved input of the last product is freed by then
-    return Kept(cut=max(size * (q + k + v) + scores, ffn), whole=2 * size * model.hidden)
+    return Kept(cut=element(work) * width * (2 if model.gated else 1), whole=2 * element(work) * model.hidden)
+
+
+def attention_gradients(run: Run) -> Kept:
+    """Of queries, keys and values; unfused, of the scores before and after the softmax too."""
+    work, model = run.training, run.training.architecture
+    scores = 0.0 if work.flash_attention else 2 * model.heads * work.seq_len
+    return Kept(cut=element(work) * (sum(widths(model)) + scores), whole=2 * element(work) * model.hidden)
 
 
 def gathered(run: Run) -> Real:
@@ -66,7 +73,3 @@ def gathered(run: Run) -> Real:
     table = vocabulary(run) * work.architecture.hidden
     unit = larger(own + moe * (params.moe_layers > 0), table)
     return pick(cut.zero >= 3, 3 * element(work) * unit / cut.tp, 0.0)
-
-
-def _parts(kept: Kept) -> tuple[Real, Real, Real]:
-    return kept.cut, kept.whole, kept.expert

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.plan.memory.reported import Definition
 from clusterwright.plan.predict.words import says
+from clusterwright.plan.run import Recompute
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.cells import Cells
@@ -21,8 +22,15 @@ _DEFINITIONS = (
     (r"max_memory_reserved", Definition.RESERVED),
 )
 # Bytes of one logit where the loss is not the family's own: torchtitan compiles it, over logits in bf16;
-# Megatron's fused one (`cross-entropy-loss-fusion`, native) does not work in place: bf16 and twice fp32.
-_LOGITS = ((r"torchtitan", 2.0), (r"cross[-_]entropy[-_]loss[-_]fusion", 10.0))
+# Megatron's fused one (`cross-entropy-loss-fusion`, native) does not work in place: bf16 and twice fp32;
+# llm-foundry takes flash-attention's fused one, whose gradient is in bf16 too.
+_LOGITS = (
+    (r"torchtitan", 2.0),
+    (r"cross[-_]entropy[-_]loss[-_]fusion", 10.0),
+    (r"llm-foundry|\bmpt\b", 4.0),
+)
+
+_TORCHTITAN_SEQ_LEN = 2048  # `training.seq_len` of its job configuration
 
 
 def definition(cells: Cells) -> Definition:
@@ -38,8 +46,13 @@ def with_memory_facts(run: Run, cells: Cells, settings: dict[str, str]) -> Run:
 
 def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
     work = run.training
+    seq_len = work.seq_len
+    if "seq_len" in cells.inferred and says(cells, "torchtitan"):
+        seq_len = _TORCHTITAN_SEQ_LEN
+        cells.note(f"sequence length {seq_len}, torchtitan's default", "seq_len")
     return replace(
         work,
+        seq_len=seq_len,
         dropout=work.dropout or _dropout(run, settings),
         optimizer="muon" if says(cells, r"(?<![a-z])muon(?![a-z])") else work.optimizer,
         fused_loss=says(cells, r"\bliger\b|cut[- ]cross[- ]entropy"),
@@ -67,6 +80,9 @@ def _layout(run: Run, cells: Cells, settings: dict[str, str]) -> Layout:
     cut, model = run.layout, run.training.architecture
     if model.experts and "transformer-impl" in settings and "expert-tensor-parallel-size" not in settings:
         cut = replace(cut, etp=cut.tp)  # Megatron-Core's default
+    if "recompute" in cells.inferred and says(cells, "torchtitan"):
+        cells.note("recomputation selective by operation, torchtitan's default", "recompute")
+        return replace(cut, recompute=Recompute.SELECTIVE, recompute_modules=("per-op",))
     named = re.search(r"recompute-modules=\[([\w ]+)\]", cells.text("notes_url"))
     if named:
         cut = replace(cut, recompute_modules=tuple(named[1].split()))

@@ -22,6 +22,7 @@ _STATE_BYTES = (
 _ROOM = 0.75  # of a GPU's memory that states may take
 _MOST_TP = 8  # tensor parallelism stays in a node
 _DISTRIBUTED_OPTIMIZER_SINCE = 2023
+_LARGE, _NODES_OF_LARGE = 5e9, 8  # parameters outside experts; pretraining of such a model takes some nodes
 
 
 def gpus_of(cells: Cells, node: int) -> int:
@@ -32,7 +33,9 @@ def gpus_of(cells: Cells, node: int) -> int:
     tp, pp, cp, ep = (cells.whole(column) or 1 for column in ("tp", "pp", "cp", "ep"))
     least = pp * lcm(tp * cp, ep)
     degree = data_parallel_degree(cells)
-    gpus = tp * pp * cp * degree if degree else -(-node // least) * least
+    size = 12 * (cells.whole("layers") or 0) * (cells.whole("hidden") or 0) ** 2
+    usual = _NODES_OF_LARGE * node if size > _LARGE else node
+    gpus = tp * pp * cp * degree if degree else -(-usual // least) * least
     cells.note(f"number of GPUs not given: {gpus}")
     return gpus
 

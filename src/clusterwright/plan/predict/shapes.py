@@ -36,6 +36,7 @@ _VOCABULARIES = (
     (r"nemotron|gemma", 256000),
 )
 _GPT_VOCABULARY = 50257  # the byte-pair encoding of GPT-2 (Radford et al. 2019)
+_LARGE_VOCABULARY, _LARGE_HIDDEN = 131072, 4096  # of models of 7B and more with a head of their own
 _PAD = 128  # Megatron-LM pads the vocabulary to a multiple of this times tp (make-vocab-size-divisible-by)
 _WIDE = (
     128  # hidden / layers of GPT-3 175B (12288 / 96): the aspect of a model of which only the size is known
@@ -44,6 +45,7 @@ _HEAD = 128  # width of a head of GPT-3 175B and LLaMA
 _ROUND = 256  # the inner width of gated layers is rounded up to this (LLaMA)
 # Widths of latent attention in DeepSeek-V2 and V3 (2405.04434), which others copied.
 _KV_RANK, _Q_RANK, _ROPE, _V = 512, 1536, 64, 128
+_MEGATRON_ROUND = 64  # down to this, Megatron-Core's default under --swiglu
 _COLUMNS = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
 _APART = 0.15  # sizes further apart than this are worth a note
 NO_MODEL = Architecture(
@@ -111,6 +113,8 @@ def _of_size(cells: Cells, name: str) -> Architecture:
     ffn = cells.whole("ffn")
     if ffn is None:
         ffn = -(-(hidden * 8 // 3) // _ROUND) * _ROUND if gated else 4 * hidden
+        if "swiglu=True" in cells.text("notes_url"):
+            ffn = hidden * 8 // 3 // _MEGATRON_ROUND * _MEGATRON_ROUND
         cells.note(f"ffn not given: {ffn}")
     elif not gated and not re.search(_BIASED + "|mpt|nemotron", name, re.IGNORECASE):
         gated = ffn != 4 * hidden
@@ -162,6 +166,9 @@ def _usual_vocab(cells: Cells, name: str) -> int:
     size = next(
         (size for word, size in _VOCABULARIES if re.search(word, name, re.IGNORECASE)), _GPT_VOCABULARY
     )
+    untied = "untie-embeddings-and-output-weights=True" in cells.text("notes_url")
+    if untied and size == _GPT_VOCABULARY and (cells.whole("hidden") or 0) >= _LARGE_HIDDEN:
+        size = _LARGE_VOCABULARY
     padded = -(-size // (_PAD * tp)) * _PAD * tp
     cells.note(f"vocabulary not given: {padded}")
     return padded
