@@ -26,8 +26,8 @@ def amdahl(training, machine):
 
 @pytest.fixture(scope="session")
 def means():
-    """A planner whose times are known in closed form, nodes of eight, checkpoints of ten seconds."""
-    return Means(amdahl, Machine, 10)
+    """A planner whose times are known in closed form, nodes of eight."""
+    return Means(amdahl, Machine)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.cost.goodput import goodput
 from clusterwright.plan.parameters import count
+from clusterwright.plan.storage.demand import checkpoint_bytes as stored
+from clusterwright.plan.storage.raid import Disk
 
 if TYPE_CHECKING:
     from clusterwright.catalog.gpu import Gpu
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 MOST_NODES = 2048  # 16,384 GPUs, the largest run whose figures were published (Llama 3, 2407.21783)
 HOUR_S = 3600.0
+NODE_WRITE = Disk().write_bytes_per_s  # the part of a checkpoint that a node writes goes to one NVMe drive
+    3e9  # bytes/s: one NVMe drive, or a quarter of a 100 Gbit/s port to shared storage; plan.storage has more
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class Means:
 
     plan: Planner
     make: Callable[[Gpu, int], Machine]
-    write_s: float  # the training stands still so long for a checkpoint
+    node_write_bytes_per_s: float = NODE_WRITE  # each node writes its part of a checkpoint
     most_nodes: int = MOST_NODES
 
 
@@ -100,7 +105,15 @@ def sized(workload: Workload, machine: Machine, means: Means) -> Sized | None:
         return None
     nodes = math.ceil(machine.gpus / machine.gpus_per_node)
     length_s = workload.steps * float(cut.time.total)
-    return Sized(workload, machine, cut, goodput(nodes, write_s=means.write_s, length_s=length_s))
+    write_s = checkpoint_bytes(workload.training) / nodes / means.node_write_bytes_per_s
+    return Sized(workload, machine, cut, goodput(nodes, write_s=write_s, length_s=length_s))
+
+
+def checkpoint_bytes(training: Training) -> float:
+    """Weights and optimiser; of LoRA the adapters alone, which are next to nothing."""
+    if training.task == "lora":
+        return 0.0
+    return stored(count(training.architecture).total, training.precision, training.optimizer)
 
 
 def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means) -> Sized:
@@ -148,7 +161,13 @@ def least_s(workload: Workload, gpu: Gpu, gpus: int) -> float:
     unused = model.experts - training.architecture.experts_per_token
     active = model.total - model.embedding - model.moe_layers * model.expert * unused
     flops = (4 if training.task == "lora" else 6) * active * workload.tokens
-    return flops / (gpus * gpu.peak.get(training.precision, max(gpu.peak.values())))
+    return flops / (gpus * best_rate(gpu, training.precision))
+
+
+def best_rate(gpu: Gpu, precision: str) -> float:
+    """FLOP/s that no training passes: the best matrix product that was measured, or else the peak."""
+    measured = (gpu.achieved or {}).get(precision, 0.0)
+    return measured or gpu.peak.get(precision) or max(gpu.peak.values())
 
 
 def _impossible(

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 MODEL, BATCH, SEQ = "llama2-7b", 64, 2048
 ONE_SERVER_H, FOUR_SERVERS_H = 12.0, 3.0
 ALPACA = 52_000  # samples of Stanford Alpaca, the usual set of instructions
-WRITE_S = 30.0  # a checkpoint of 7 B parameters, 94 GB of states, at the 3 GB/s of one NVMe
 
 
 def one_server() -> Checked:
@@ -61,7 +60,7 @@ def _four(hours: float) -> Verdict:
 
 def _an_epoch(on: Machine, samples: float) -> Sized:
     work = Workload(Training(architecture(MODEL), SEQ, BATCH, task="sft"), samples)
-    found = sized(work, on, Means(searched, machine, WRITE_S))
+    found = sized(work, on, Means(searched, machine))
     assert found is not None  # noqa: S101 (7 B parameters fit on a server, whatever is fitted)
     return found
 
