@@ -1,0 +1,96 @@
+"""What a training wants of storage: bytes kept, bytes read and written a second, files opened a second."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from clusterwright.errors import EXIT_USAGE, Finding, WrightError
+
+# Bytes of one parameter in a checkpoint: weights as trained, and what the optimiser keeps. Adam: two moments in
+# fp32 (8-bit Adam: a byte each), and a master copy of half-precision weights in fp32 (Rajbhandari 1910.02054, 3.1).
+WEIGHT_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 2, "mxfp8": 2, "nvfp4": 2}
+STATE_BYTES = {"adam": 8, "adam8bit": 2, "sgd": 4, "none": 0}
+MASTER_BYTES = 4
+HEADROOM = 0.2  # of a full file system that stays free: Lustre's own manual warns from 80% on
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What is trained on what."""
+
+    parameters: float
+    dataset_bytes: float
+    samples: float  # in the dataset: images, sequences
+    samples_per_s: float  # read while training, of the whole job
+    files: float = 0.0  # that the samples lie in; 0: one each
+    precision: str = "bf16"
+    optimizer: str = "adam"
+    checkpoint_every_s: float = 1800.0
+    stall_share: float = 0.05  # of the interval that a checkpoint may hold the GPUs up
+    kept: int = 3  # checkpoints on storage at a time
+    headroom: float = HEADROOM
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What storage has to give; bytes, bytes/s and 1/s."""
+
+    capacity_bytes: float
+    dataset_bytes: float
+    checkpoint_bytes: float
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+    opens_per_s: float
+    read_bytes: float  # mean size of one read
+    epoch_s: float
+
+
+def demand(work: Workload) -> Demand:
+    """From a workload.
+
+    Raises:
+        WrightError: storage-size, with everything that is no size.
+    """
+    _refuse_nonsense(work)
+    one = checkpoint_bytes(work.parameters, work.precision, work.optimizer)
+    sample = work.dataset_bytes / work.samples
+    files = work.files or work.samples
+    kept = work.dataset_bytes + one * work.kept
+    return Demand(
+        capacity_bytes=kept / (1 - work.headroom),
+        dataset_bytes=work.dataset_bytes,
+        checkpoint_bytes=one,
+        read_bytes_per_s=work.samples_per_s * sample,
+        write_bytes_per_s=one / (work.checkpoint_every_s * work.stall_share),
+        opens_per_s=work.samples_per_s * min(1.0, files / work.samples),
+        read_bytes=min(sample, work.dataset_bytes / files),
+        epoch_s=work.samples / work.samples_per_s if work.samples_per_s else math.inf,
+    )
+
+
+def checkpoint_bytes(parameters: float, precision: str = "bf16", optimizer: str = "adam") -> float:
+    """Weights and optimiser: 14 bytes a parameter for bf16 with Adam, 12 for fp32."""
+    weight = WEIGHT_BYTES[precision]
+    master = MASTER_BYTES if weight < MASTER_BYTES and optimizer != "none" else 0
+    return parameters * (weight + master + STATE_BYTES[optimizer])
+
+
+def _refuse_nonsense(work: Workload) -> None:
+    positive = {
+        "parameters": work.parameters, "dataset": work.dataset_bytes, "samples": work.samples,
+        "checkpoint interval": work.checkpoint_every_s, "stall share": work.stall_share,
+    }  # fmt: skip
+    wrong = [f"{name} is {value:g}" for name, value in positive.items() if not value > 0]
+    wrong += [
+        f"{name} is {value:g}"
+        for name, value in (
+            ("samples per second", work.samples_per_s), ("files", work.files), ("kept", work.kept),
+        )
+        if not value >= 0
+    ]  # fmt: skip
+    if not 0 <= work.headroom < 1:
+        wrong.append(f"headroom is {work.headroom:g}")
+    if wrong:
+        mend = "give more than nothing; shares between 0 and 1"
+        raise WrightError(*(Finding("storage-size", each, mend) for each in wrong), exit_code=EXIT_USAGE)

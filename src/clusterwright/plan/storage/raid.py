@@ -1,0 +1,95 @@
+"""RAID levels: what is left to use, what a small write costs, how long a rebuild takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+# Disk operations for one small write: a mirror writes twice; RAID 5 reads and writes data and parity; RAID 6 data and
+# two parities (Chen et al., "RAID: high-performance, reliable secondary storage", ACM Computing Surveys 26-2, 1994).
+_WRITES = {"0": 1, "1": 2, "10": 2, "5": 4, "6": 6}
+_FEWEST = {"0": 1, "1": 2, "10": 4, "5": 3, "6": 4}
+_SURVIVES = {"0": 0, "1": 1, "10": 1, "5": 1, "6": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """One disk; the default is a data-centre NVMe disk of PCIe 4.0 (Samsung PM9A3, https://heise.de/-4720224)."""
+
+    size_bytes: float = 3.84e12
+    read_bytes_per_s: float = 6.5e9
+    write_bytes_per_s: float = 3.5e9
+    read_iops: float = 900e3
+    write_iops: float = 200e3
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Disks under one RAID level."""
+
+    level: str
+    disks: int
+    usable_bytes: float
+    survives: int  # disks that may always fail
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+    read_iops: float
+    write_iops: float
+    rebuild_s: float  # of one disk, at its full rate of writing; 0: there is none
+
+
+def array(level: str, disks: int, disk: Disk | None = None) -> Array:
+    """What so many disks give under a level: 0, 1, 5, 6 or 10.
+
+    Raises:
+        WrightError: storage-raid, for a level or number of disks that there is not.
+    """
+    if level not in _WRITES:
+        raise _refused(f"RAID `{level}` is not one of {', '.join(_WRITES)}", "take 10, 6 or 0")
+    if disks < _FEWEST[level] or (level == "10" and disks % 2) or (level == "1" and disks != 2):
+        want = {"10": "an even number of 4 or more", "1": "2"}.get(level, f"{_FEWEST[level]} or more")
+        raise _refused(f"RAID {level} of {disks} disks cannot be made", f"take {want}")
+    one = disk or Disk()
+    data = {"0": disks, "1": 1, "10": disks // 2, "5": disks - 1, "6": disks - 2}[level]
+    return Array(
+        level=level,
+        disks=disks,
+        usable_bytes=data * one.size_bytes,
+        survives=_SURVIVES[level],
+        read_bytes_per_s=disks * one.read_bytes_per_s,
+        write_bytes_per_s=data * one.write_bytes_per_s,
+        read_iops=disks * one.read_iops,
+        write_iops=disks * one.write_iops / _WRITES[level],
+        rebuild_s=one.size_bytes / one.write_bytes_per_s if _SURVIVES[level] else 0.0,
+    )
+
+
+def best_level(use: str, disks: int, disk: Disk | None = None) -> Array:
+    """The level for a use: metadata, scratch or capacity.
+
+    Metadata is small writes that must not be lost: the most small writes a second among levels that survive a disk.
+    Scratch can be written again: the most bytes a second, and nothing spent on parity. Capacity: the most bytes among
+    levels that survive two disks, because a second one may fail while the first is rebuilt.
+    """
+    judge = {
+        "metadata": lambda made: (made.survives >= 1, made.write_iops),
+        "scratch": lambda made: (True, made.write_bytes_per_s),
+        "capacity": lambda made: (made.survives >= 2, made.usable_bytes),
+    }
+    if use not in judge:
+        raise _refused(f"`{use}` is no use of an array", f"take one of {', '.join(judge)}")
+    return max((array(level, disks, disk) for level in _possible(disks)), key=judge[use])
+
+
+def _possible(disks: int) -> list[str]:
+    """Levels that so many disks can have, the simplest first."""
+    return [
+        level
+        for level, fewest in _FEWEST.items()
+        if disks >= fewest and not (level == "10" and disks % 2) and not (level == "1" and disks != 2)
+    ]
+
+
+def _refused(message: str, mend: str) -> WrightError:
+    return WrightError.of("storage-raid", message, mend, exit_code=EXIT_USAGE)
