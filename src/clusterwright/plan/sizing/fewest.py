@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 MOST_NODES = 2048  # 16,384 GPUs, the largest run whose figures were published (Llama 3, 2407.21783)
 HOUR_S = 3600.0
 NODE_WRITE = Disk().write_bytes_per_s  # the part of a checkpoint that a node writes goes to one NVMe drive
-    3e9  # bytes/s: one NVMe drive, or a quarter of a 100 Gbit/s port to shared storage; plan.storage has more
-)
 
 
 @dataclass(frozen=True, slots=True)
