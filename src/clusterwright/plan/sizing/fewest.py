@@ -114,8 +114,8 @@ def checkpoint_bytes(training: Training) -> float:
     return stored(count(training.architecture).total, training.precision, training.optimizer)
 
 
-def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means) -> Sized:
-    """The smallest size that is likely done by the deadline.
+def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, *, sure: bool = False) -> Sized:
+    """The smallest size that is likely done by the deadline; `sure`: even at the slow end (P90) of the prediction.
 
     Raises:
         WrightError: deadline-impossible, with what would do; size-does-not-fit where no size holds the model.
@@ -129,7 +129,7 @@ def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means) -> Siz
         found = sized(workload, means.make(gpu, gpus), means)
         if found is None:
             continue
-        if found.hours * HOUR_S <= deadline_s:
+        if (found.hours_range[1] if sure else found.hours) * HOUR_S <= deadline_s:
             return found
         tried.append(found)
     raise _impossible(workload, gpu, deadline_s, tried, means.most_nodes, possible=possible)

@@ -1,0 +1,86 @@
+"""All that `wright plan size` says, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.errors import WrightError
+from clusterwright.plan.sizing.fewest import HOUR_S, fewest, sized
+from clusterwright.plan.sizing.host import host
+from clusterwright.plan.sizing.teams import Shared, shared
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.plan.run import Machine
+    from clusterwright.plan.sizing.fewest import Means, Sized
+    from clusterwright.plan.sizing.host import Part
+    from clusterwright.plan.sizing.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The size, what is built around it, and what was assumed."""
+
+    sized: Sized
+    deadline_h: float  # infinite where none was given
+    sure: Sized | None  # enough even at the slow end (P90) of the prediction; None: nothing is
+    shared: Shared | None  # for several teams
+    nodes: int  # to buy, head-room included
+    parts: tuple[Part, ...]  # of one node, beside its GPUs
+    notes: tuple[str, ...]
+
+    @property
+    def in_time(self) -> bool:
+        """The likely time meets the deadline."""
+        return self.sized.hours <= self.deadline_h
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Who shares the cluster."""
+
+    teams: int = 1
+    headroom: float = 0.0
+    busy: float = 1.0  # share of the time that a team has a training to run
+
+
+def for_deadline(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, sharing: Sharing) -> Answer:
+    """The fewest nodes that meet the deadline, and the cluster around them.
+
+    Raises:
+        WrightError: deadline-impossible or size-does-not-fit.
+    """
+    likely = fewest(workload, gpu, deadline_s, means)
+    try:
+        sure: Sized | None = fewest(workload, gpu, deadline_s, means, sure=True)
+    except WrightError:
+        sure = None
+    return _around(likely, deadline_s / HOUR_S, sharing, sure)
+
+
+def on_cluster(
+    workload: Workload, machine: Machine, deadline_s: float, means: Means, sharing: Sharing
+) -> Answer | None:
+    workload: Workload, machine: Machine, deadline_s: float, means: Means, sharing: Sharing
+) -> Answer | None:
+    """How long it takes on machines that are there; None where it does not fit."""
+    found = sized(workload, machine, means)
+    if found is None:
+        return None
+    sure = found if found.hours_range[1] * HOUR_S <= deadline_s else None
+    return _around(found, deadline_s / HOUR_S, sharing, sure)
+
+
+def _around(found: Sized, deadline_h: float, sharing: Sharing, sure: Sized | None) -> Answer:
+    among = shared(found.nodes, found.hours, sharing.teams, sharing.headroom, sharing.busy)
+    several = sharing.teams > 1 or sharing.headroom > 0
+    return Answer(
+        sized=found,
+        deadline_h=deadline_h,
+        sure=sure,
+        shared=among if several else None,
+        nodes=among.nodes if several else found.nodes,
+        parts=host(found.machine, found.workload),
+        notes=found.workload.notes,
+    )
