@@ -17,6 +17,7 @@ from clusterwright.spec.names import (
     VariableName,
     Word,
 )
+from clusterwright.spec.parallel import Parallel
 from clusterwright.spec.quantities import Duration
 from clusterwright.units import DURATION_PATTERN, QuantityError, parse_duration
 
@@ -173,6 +174,9 @@ class Job(Section):
     team: AccountName | None = setting("Team whose share it counts against.", default=None, example="vision")
     user: AccountName | None = setting(
         "Who runs it; whoever logs in if left out.", default=None, example="alice"
+    )
+    parallel: Parallel | None = setting(
+        "How the model is cut over the GPUs; the program is told.", default=None
     )
     elastic: Elastic | None = setting("Range of hosts, for `on_host_loss: shrink`.", default=None)
     recovery: Recovery = setting("What happens when a rank or a host dies.", default=Recovery)

@@ -22,7 +22,10 @@ def command(job: Job) -> tuple[str, ...]:
     _refuse_what_is_not_done(job)
     if job.command is not None:
         return job.command
-    options = [item for name, value in job.arguments.items() for item in _option(name, value)]
+    arguments = dict(job.arguments)
+    if job.parallel and job.parallel.micro_batch > 1:
+        arguments["microbatch"] = job.parallel.micro_batch
+    options = [item for name, value in arguments.items() for item in _option(name, value)]
     return ("-m", f"clusterwright.train.recipes.{job.recipe}", *options)
 
 

@@ -13,6 +13,7 @@ from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_whole
 from clusterwright.spec.job import Job
 from clusterwright.train.launch.command import command, options
+from clusterwright.train.launch.parallel import variables
 from clusterwright.train.launch.run import Run, run_name
 from clusterwright.train.launch.submit import job_record
 
@@ -58,7 +59,8 @@ def local_script(job: Job, run: str) -> str:
         f"# Made by clusterwright from job `{job.name}`; starting it again resumes the run.",
     ]
     lines += [f"export PYTHONPATH={shlex.quote(library.strip(os.pathsep))}"]
-    lines += [f"export {name}={shlex.quote(text)}" for name, text in job.environment.variables.items()]
+    said = {**job.environment.variables, **variables(job)}
+    lines += [f"export {name}={shlex.quote(text)}" for name, text in said.items()]
     python = job.environment.python or sys.executable
     pairs = options(job, run, compute=LOOPBACK, management=LOOPBACK, gres=None)
     start = [f"exec {shlex.quote(python)} -m clusterwright.train.agent.standin"]

@@ -10,6 +10,7 @@ from clusterwright.spec.job import Job
 from clusterwright.spec.load import check_job_against
 from clusterwright.train.agent.private import PLACE
 from clusterwright.train.launch.command import LIBRARY, command, grace_s, options, python
+from clusterwright.train.launch.parallel import variables
 from clusterwright.train.launch.share import partition, share
 from clusterwright.units import format_duration, format_slurm_time
 
@@ -77,6 +78,7 @@ def _settings(job: Job) -> str:
             f"# {PLACE} (mode 0600) of the job's user.",
         ]
     lines += [f"export {name}={shlex.quote(text)}" for name, text in job.environment.variables.items()]
+    lines += [f"export {name}={shlex.quote(text)}" for name, text in variables(job).items()]
     return "\n".join(lines)
 
 
