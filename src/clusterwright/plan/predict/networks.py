@@ -38,7 +38,9 @@ def _wiring(cells: Cells, gpus: int, per_node: int, given: int | None) -> Wiring
     if kind == "roce" and re.search(_PLAIN_ETHERNET, words):
         kind = "ethernet"
     ports, bits = _ports(words, per_node)
-    if gpus > per_node and bits is None:
+    if kind == "ethernet" and ports is None:
+        ports = 1  # of a node of its own; RDMA networks have a port for every GPU or two
+    if gpus > per_node and bits is None and "dgx" not in words:
         cells.note("network not given: as in the maker's reference system of this GPU")
     return Wiring(gpus_per_node=given, network=kind, nics=ports, nic_bits_per_s=bits)
 

@@ -1,0 +1,42 @@
+"""The network that words mean."""
+
+import pytest
+
+from clusterwright.catalog.gpus import gpu
+from clusterwright.plan.predict.cells import Cells
+from clusterwright.plan.predict.networks import of_row
+
+
+@pytest.mark.parametrize(
+    ("words", "chip", "kind", "node_bytes_per_s"),
+    [
+        ("4x Omni-Path 100Gb/s per node (Jean Zay)", "A100-SXM-80GB", "omnipath", 50e9),
+        ("Omni-Path 100Gb/s x4 per node", "V100-SXM-32GB", "omnipath", 50e9),
+        ("1600 Gbps/node RoCE", "A100-SXM-40GB", "roce", 200e9),
+        ("400 Gb/s RoCE per GPU (Arista 7800 / Minipack2)", "H100-SXM-80GB", "roce", 400e9),
+        ("Selene: 8x HDR200 IB per node", "A100-SXM-80GB", "infiniband", 200e9),
+        ("8x NDR InfiniBand", "H100-SXM-80GB", "infiniband", 400e9),
+        ("25GbE", "A100-SXM-80GB", "ethernet", 3.125e9),
+        ("", "H100-SXM-80GB", "infiniband", 400e9),
+        ("", "A100-SXM-80GB", "infiniband", 200e9),
+        ("", "B300", "infiniband", 800e9),
+    ],
+)
+def test_words_of_a_network(words, chip, kind, node_bytes_per_s):
+    """Kind, and bytes/s of one node in one direction; the maker's own system where nothing is said."""
+    machine = of_row(Cells.of({"interconnect": words}), gpu(chip), 64)
+
+    assert machine.network.kind == kind
+    assert machine.network.nics * machine.network.nic_bytes_per_s == pytest.approx(node_bytes_per_s)
+
+
+def test_a_rack_is_one_nvlink_domain():
+    """GB200 comes four to a node, and NVLink joins 72."""
+    machine = of_row(Cells.of({}), gpu("GB200"), 144)
+
+    assert (machine.gpus_per_node, machine.nvlink_domain) == (4, 72)
+
+
+def test_one_node_needs_no_network():
+    """Eight GPUs of one node talk over NVLink."""
+    assert of_row(Cells.of({}), gpu("H100"), 8).network.kind == "none"
