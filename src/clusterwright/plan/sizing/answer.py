@@ -62,8 +62,6 @@ def for_deadline(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, 
 def on_cluster(
     workload: Workload, machine: Machine, deadline_s: float, means: Means, sharing: Sharing
 ) -> Answer | None:
-    workload: Workload, machine: Machine, deadline_s: float, means: Means, sharing: Sharing
-) -> Answer | None:
     """How long it takes on machines that are there; None where it does not fit."""
     found = sized(workload, machine, means)
     if found is None:
