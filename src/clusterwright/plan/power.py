@@ -1,0 +1,226 @@
+"""Power and heat: of a node by its parts, of racks, of the hall; circuits, cooling, and whether a supply holds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.gpu import Gpu
+
+# Watts of parts under load. CPU: Xeon 8480C and EPYC 7763 class, 225 to 350; a DIMM, an NVMe disk and the board:
+# https://serverrental.store/index.php?title=Power_Supply_Considerations (5 to 8, 15, 100 to 150); a ConnectX-7 with
+# its transceiver: 25 and 9. Fans: a fifth of what they cool. NVSwitch board: what the ratings of DGX A100 (6.5 kW),
+# H100 (10.2) and B200 (14.3) leave after all else is 80 to 210 a GPU; ratings are maxima, so the least is taken.
+CPU_W, DIMM_W, DISK_W, BOARD_W, NIC_W = 350.0, 8.0, 15.0, 150.0, 34.0
+NVSWITCH_W = 80.0  # of the board, per GPU
+FAN_SHARE = 0.2  # of what they cool; liquid takes most of it away
+FAN_SHARE_LIQUID = 0.05
+SUPPLY_EFFICIENCY = 0.94  # 80 PLUS Titanium at 20% to 100% of load: 91% to 96%
+SUPPLY_LOAD = 0.9  # of its rating that a supply is loaded with for good; GPUs spike above their limit
+
+# Where air stops: 30 kW a rack, and rear doors: 60, https://aiofthecoast.dcxps.com/p/warning-the-cooling-threshold-your
+# and https://heathertechnologies.com/pages/cooling-60-kw-gpu-racks-the-new-power-density-reality
+AIR_KW, REAR_DOOR_KW = 30.0, 60.0
+BTU_PER_WH = 3.412
+AIR_RISE_K = 11.1  # 20 degrees Fahrenheit through the rack, the same pages
+AIR_J_PER_M3_K = 1206.0  # density 1.2 kg/m3 x 1005 J/(kg K), at 20 C
+PUE = 1.3  # typical of modern halls: 1.2 to 1.3
+BREAKER_SHARE = 0.8  # of a breaker's rating for a load that lasts: NEC 210.20(A)
+HEIGHT_U = 42
+RACK_GPUS, GRACE_W = (
+    72,
+    300.0,
+)  # GB200 NVL72: 36 superchips of two GPUs and a Grace (NVIDIA, GB200 data sheet)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What draws power in one node."""
+
+    gpus: int
+    gpu_w: float
+    cpus: int = 2
+    cpu_w: float = CPU_W
+    dimms: int = 32
+    disks: int = 8
+    nics: int = 8
+    nvswitch: bool = True
+    liquid: bool = False
+    rated_w: float = 0.0  # the maker's figure at the wall, where there is one
+    height_u: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class NodePower:
+    """Watts of one node."""
+
+    parts: tuple[tuple[str, float], ...]  # what each draws inside
+    inside_w: float
+    wall_w: float  # with what the supplies lose
+    planned_w: float  # the maker's rating where there is one, which is a maximum; else `wall_w`
+
+
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """Whether power supplies hold a node."""
+
+    holds: bool
+    load: float  # of the supplies that are left when the spare ones have failed
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Circuit:
+    """A three-phase feed."""
+
+    volts: float = 400.0
+    amperes: float = 32.0
+
+    @property
+    def watts(self) -> float:
+        """That it may carry for good."""
+        return math.sqrt(3) * self.volts * self.amperes * BREAKER_SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the hall allows."""
+
+    rack_w: float = 40e3
+    circuit: Circuit = Circuit()
+    pue: float = PUE
+    feeds: int = 2  # independent ones: each rack hangs on both, and one alone carries it
+
+
+@dataclass(frozen=True, slots=True)
+class Hall:
+    """Power and heat of a whole cluster."""
+
+    nodes_per_rack: int
+    racks: int
+    rack_w: float  # of a full rack
+    cooling: str
+    circuits_per_rack: int
+    nodes_w: float
+    network_w: float
+    it_w: float
+    hall_w: float  # with cooling and losses
+    btu_per_h: float
+    air_m3_per_h: float  # through all racks, where they are cooled by air
+
+
+LIMITS = Limits()
+
+
+def node_of(gpu: Gpu, gpus: int = 8, rated_w: float = 0.0, nics: int = 8) -> Node:
+    """A usual node of a GPU: a board with NVSwitch for SXM and OAM, a whole rack for superchips, else cards.
+
+    Raises:
+        WrightError: power-size where the GPU's power is not known.
+    """
+    if not gpu.power_w:
+        message = f"the power of {gpu.name} is not known"
+        raise _refused(message, "give it in a catalog file of your own: power_w of the GPU")
+    if gpu.form == "superchip":  # NVL72: 36 Grace of 300 W, memory on the module, one drive and port a GPU
+        return Node(RACK_GPUS, gpu.power_w, RACK_GPUS // 2, GRACE_W, 0, RACK_GPUS, RACK_GPUS, liquid=True,
+                    rated_w=rated_w, height_u=HEIGHT_U - 2)  # fmt: skip
+    board = gpu.form.upper().startswith(("SXM", "OAM"))
+    height = 8 if board and gpus >= 8 else 4
+    return Node(gpus, gpu.power_w, nics=nics, nvswitch=board, rated_w=rated_w, height_u=height)
+
+
+def node_power(node: Node) -> NodePower:
+    """By its parts.
+
+    Raises:
+        WrightError: power-size, for a node of nothing.
+    """
+    if node.gpus < 0 or node.gpu_w < 0 or node.gpus + node.cpus <= 0:
+        raise _refused(f"a node of {node.gpus} GPUs of {node.gpu_w:g} W", "give 1 GPU or more, and its watts")
+    parts = [
+        ("GPUs", node.gpus * node.gpu_w),
+        ("NVSwitch board", node.gpus * NVSWITCH_W if node.nvswitch else 0.0),
+        ("CPUs", node.cpus * node.cpu_w),
+        ("memory", node.dimms * DIMM_W),
+        ("NICs", node.nics * NIC_W),
+        ("disks", node.disks * DISK_W),
+        ("board", BOARD_W),
+    ]
+    cooled = sum(watts for _, watts in parts)
+    parts.append(("fans and pumps", cooled * (FAN_SHARE_LIQUID if node.liquid else FAN_SHARE)))
+    inside = sum(watts for _, watts in parts)
+    wall = inside / SUPPLY_EFFICIENCY
+    return NodePower(tuple(parts), inside, wall, node.rated_w or wall)
+
+
+def supply(node: Node, unit_w: float, units: int = 2, spare: int = 1) -> Supply:
+    """Whether so many supplies of `unit_w`, `spare` of which may fail, hold the node."""
+    if unit_w <= 0 or units <= spare:
+        message = f"{units} supplies of {unit_w:g} W with {spare} to spare leave nothing"
+        raise _refused(message, "give more supplies than spare ones")
+    needed = node_power(node).inside_w
+    load = needed / (unit_w * (units - spare))
+    left = f"{units - spare} x {unit_w:g} W"
+    reason = f"{needed:,.0f} W of {left} are {load:.0%}"
+    if load <= SUPPLY_LOAD:
+        return Supply(holds=True, load=load, reason=f"holds: {reason}")
+    limit = _gpu_limit(node, unit_w * (units - spare))
+    mend = f"; with GPUs limited to {limit:.0f} W it holds" if limit > 0 else ""
+    how = "holds barely, and GPUs spike above their limit" if load <= 1 else "does not hold"
+    return Supply(holds=False, load=load, reason=f"{how}: {reason}{mend}")
+
+
+def _gpu_limit(node: Node, supplied_w: float) -> float:
+    """Watts a GPU may draw so that the supplies hold."""
+    inside = node_power(node).inside_w
+    fans = FAN_SHARE_LIQUID if node.liquid else FAN_SHARE
+    return node.gpu_w - (inside - supplied_w * SUPPLY_LOAD) / (1 + fans) / max(1, node.gpus)
+
+
+def hall(node: Node, nodes: int, limits: Limits = LIMITS, network_w: float = 0.0) -> Hall:
+    """Racks, cooling, circuits and heat of so many nodes and their networks (`network_w`).
+
+    Raises:
+        WrightError: power-size; power-rack where not one node fits the rack's limit.
+    """
+    if nodes <= 0 or limits.rack_w <= 0 or limits.pue < 1:
+        message = f"{nodes} nodes, {limits.rack_w:g} W a rack, PUE {limits.pue:g}"
+        raise _refused(message, "give 1 node or more, watts above 0, and a PUE of 1 or more")
+    each = node_power(node).planned_w
+    per_rack = min(
+        int(limits.rack_w // each), (HEIGHT_U - 2) // node.height_u, nodes
+    )  # 2 U: a switch, its cables
+    if per_rack < 1:
+        message = f"a node draws {each / 1e3:.1f} kW, more than the {limits.rack_w / 1e3:g} kW of a rack"
+        mend = f"allow {math.ceil(each / 1e3)} kW a rack, or take nodes with fewer GPUs"
+        raise WrightError.of("power-rack", message, mend, exit_code=EXIT_USAGE)
+    rack_w = per_rack * each
+    it_w = nodes * each + network_w
+    return Hall(
+        nodes_per_rack=per_rack,
+        racks=math.ceil(nodes / per_rack),
+        rack_w=rack_w,
+        cooling="liquid" if node.liquid else cooling(rack_w),
+        circuits_per_rack=math.ceil(rack_w / limits.circuit.watts) * limits.feeds,
+        nodes_w=nodes * each,
+        network_w=network_w,
+        it_w=it_w,
+        hall_w=it_w * limits.pue,
+        btu_per_h=it_w * BTU_PER_WH,
+        air_m3_per_h=it_w / (AIR_J_PER_M3_K * AIR_RISE_K) * 3600,
+    )
+
+
+def cooling(rack_w: float) -> str:
+    """What takes the heat of such a rack away: air, rear door or liquid."""
+    if rack_w <= AIR_KW * 1e3:
+        return "air"
+    return "rear door" if rack_w <= REAR_DOOR_KW * 1e3 else "liquid"
+
+
+def _refused(message: str, mend: str) -> WrightError:
+    return WrightError.of("power-size", message, mend, exit_code=EXIT_USAGE)
