@@ -1,29 +1,10 @@
-"""The inputs of a cost: one currency, no nonsense, dated."""
-
-from dataclasses import replace
+"""The inputs of a cost: no nonsense, dated."""
 
 import pytest
 
 from clusterwright.errors import WrightError
 from clusterwright.plan.cost.estimate import Estimate
-from clusterwright.plan.cost.figures import likely, old_prices, one_currency, refuse_nonsense
-
-
-def test_one_currency_is_taken(inputs):
-    """The one that all prices are in."""
-    assert one_currency(inputs) == "USD"
-
-
-def test_prices_in_two_currencies_are_refused(inputs):
-    """Both are shown, and nothing is converted by guess."""
-    mixed = {**inputs, "server": replace(inputs["server"], currency="CNY")}
-
-    with pytest.raises(WrightError, match=r"currency-mixed.*2 currencies: CNY, USD") as caught:
-        one_currency(mixed)
-    shown = str(caught.value)
-    assert caught.value.exit_code == 2
-    assert "server: 250000 CNY" in shown
-    assert "on_demand: 3 USD" in shown
+from clusterwright.plan.cost.figures import likely, old_prices, refuse_nonsense
 
 
 def test_every_figure_that_cannot_be_is_told_at_once(inputs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
+from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 from clusterwright.plan.cost.estimate import Estimate
 
 OLD_AFTER_MONTHS = 6  # prices of rented H100s fell by 44% within one (AWS, June 2025)
@@ -38,25 +38,6 @@ Inputs = Mapping[str, Estimate]  # by the names of Figures
 def likely(inputs: Inputs) -> Figures:
     """The likely value of each."""
     return Figures(**{name: each.likely for name, each in inputs.items()})
-
-
-def one_currency(inputs: Inputs) -> str:
-    """The currency of all prices.
-
-    Raises:
-        WrightError: currency-mixed, with every price that is not in the currency of the first.
-    """
-    priced = {name: each for name, each in inputs.items() if each.currency}
-    currencies = sorted({each.currency for each in priced.values()})
-    if len(currencies) > 1:
-        places = tuple(
-            Place(each.source or "prices", path=name, shown=f"{each.likely:g} {each.currency}")
-            for name, each in priced.items()
-        )
-        message = f"prices are in {len(currencies)} currencies: {', '.join(currencies)}"
-        mend = f"give all of them in {currencies[-1]}; rates of exchange are not guessed"
-        raise WrightError(Finding("currency-mixed", message, mend, places), exit_code=EXIT_USAGE)
-    return currencies[0] if currencies else ""
 
 
 def refuse_nonsense(inputs: Inputs) -> None:

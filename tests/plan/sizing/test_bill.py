@@ -1,0 +1,63 @@
+"""A bill of materials."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterwright.errors import WrightError
+from clusterwright.plan.cost.estimate import Estimate
+from clusterwright.plan.sizing.bill import Line, bill
+
+PRICE = st.builds(
+    lambda prices: Estimate(*sorted(prices), currency="USD"), st.tuples(*[st.floats(0, 1e7)] * 3)
+)
+ONE = st.builds(
+    Line,
+    st.sampled_from(["server", "switch"]),
+    st.text("abc", min_size=1),
+    st.integers(0, 999),
+    st.none() | PRICE,
+)
+LINES = st.lists(ONE)
+
+
+@given(LINES)
+def test_the_total_is_the_sum_of_the_lines(lines):
+    """At its low end, as it is likely, and at its high end."""
+    made = bill(lines)
+
+    for end in ("low", "likely", "high"):
+        each = [getattr(line.each, end) * line.count for line in lines if line.each]
+        assert getattr(made.total, end) == pytest.approx(sum(each))
+
+
+@given(LINES)
+def test_kinds_add_up_to_the_total(lines):
+    """Nothing is counted twice."""
+    made = bill(lines)
+
+    assert made.of("server").likely + made.of("switch").likely == pytest.approx(made.total.likely)
+
+
+def test_what_has_no_price_is_named():
+    """The total does not pretend."""
+    made = bill(
+        [
+            Line("switch", "q9", 2, None),
+            Line("server", "s", 1, Estimate(1, 2, 3)),
+            Line("cable", "c", 0, None),
+        ]
+    )
+
+    assert made.without_price == ("q9",)
+    assert made.total.likely == 2
+
+
+def test_two_currencies_are_refused():
+    """Both sides are shown."""
+    lines = [Line("server", "s", 1, Estimate(1, 2, 3, currency="USD"))]
+    lines += [Line("rack", "r", 1, Estimate(1, 2, 3, currency="CNY"))]
+
+    with pytest.raises(WrightError, match="currency-mixed") as caught:
+        bill(lines)
+    assert "r: 2 CNY" in str(caught.value)
