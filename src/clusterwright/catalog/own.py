@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from clusterwright.catalog.gpu import Gpu
 from clusterwright.catalog.model import Architecture
+from clusterwright.catalog.parts import Cable, Nic, Server, Storage, Switch
+from clusterwright.catalog.prices import Price
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +17,9 @@ class Own:
 
     gpus: Mapping[str, Gpu] = field(default_factory=dict)
     models: Mapping[str, Architecture] = field(default_factory=dict)
+    nics: Mapping[str, Nic] = field(default_factory=dict)
+    switches: Mapping[str, Switch] = field(default_factory=dict)
+    cables: Mapping[str, Cable] = field(default_factory=dict)
+    storage: Mapping[str, Storage] = field(default_factory=dict)
+    servers: Mapping[str, Server] = field(default_factory=dict)
+    prices: tuple[Price, ...] = ()
