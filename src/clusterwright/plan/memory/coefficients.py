@@ -20,7 +20,8 @@ class Coefficients:
     imbalance: float  # tokens of the fullest experts' GPU over the average
     slack: Mapping[str, float]  # by family: reserved beyond allocated, a share of allocated
     context: float  # CUDA context with its libraries, outside the allocator
-    spread: float  # P90 of |measured / predicted - 1| on sources held out
+    typical: float  # median of |predicted / measured - 1| on sources held out
+    spread: float  # what three of four of them stay within
 
     def slack_of(self, family: str) -> float:
         """Of that family; of one that was never measured, the middle one."""

@@ -89,7 +89,7 @@ def of_run(row: dict[str, str], known: Known) -> dict[str, str]:
         "predicted_tflops_per_gpu": number(mfu * peak_rate(run.machine.gpu, run.training.precision) / 1e12),
         "predicted_mfu": number(mfu),
         "predicted_peak_mem_gib": number(float(memory.reported(run, meaning)) / _GIB),
-        "predicted_fits": str(peak.total <= run.machine.gpu.usable_bytes).lower(),
+        "predicted_fits": str(memory.fits(peak, run.machine.gpu) is not memory.Fit.OOM).lower(),
         "predicted_bound": str(speed.bound(time)),
         "predicted_iter_time_p10_s": number(float(low)),
         "predicted_iter_time_p90_s": number(float(high)),

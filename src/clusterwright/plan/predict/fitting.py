@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from clusterwright.plan.predict.cells import Cells
     from clusterwright.plan.run import Run
 
-_DOUBT = (
-    1.1  # predicted peaks are within 10% on nearly all rows (docs/accuracy.md): above it, it does not fit
-)
 _SHORTEST = 512  # tokens
 
 
@@ -32,8 +29,8 @@ def fitting(run: Run, cells: Cells) -> Run:
 
 
 def fits(run: Run) -> bool:
-    """True where the predicted peak is at most a little above the GPU's memory."""
-    return float(memory.peak(run).total) <= _DOUBT * run.machine.gpu.usable_bytes
+    """True unless the run is called out of memory."""
+    return memory.fits(memory.peak(run), run.machine.gpu) is not memory.Fit.OOM
 
 
 def _others(run: Run, inferred: set[str]) -> Iterator[tuple[Run, str]]:

@@ -1,0 +1,209 @@
+"""Fit what memory is not told by any tensor, and say how far the model is off on sources it has not seen.
+
+    python bench/fit_memory.py            fit, write catalog/data/fitted/memory.json, print the table
+    python bench/fit_memory.py --check    print the table only
+
+Four things are fitted, each a median over the rows that show it, so that no row can pull:
+the rest inside the allocator (rows below 8 GiB without experts), the load of the fullest experts' GPU
+(rows with experts), the allocator's slack by family (rows that print reserved memory or nvidia-smi's),
+and the spread of what is left. The CUDA context was measured (BigScience, A100).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import statistics
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterwright.errors import WrightError
+from clusterwright.plan.memory.coefficients import Coefficients, of
+from clusterwright.plan.memory.overheads import outside
+from clusterwright.plan.memory.peak import peak
+from clusterwright.plan.memory.reported import Definition, reported
+from clusterwright.plan.predict.cells import Cells
+from clusterwright.plan.predict.infer_memory_notes import definition
+from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.runs import run_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from clusterwright.plan.run import Run
+
+HERE = Path(__file__).parent
+STORED = HERE.parent / "src/clusterwright/catalog/data/fitted/memory.json"
+TABLES = ("megatron_golden", "simumax_b200", "torchtitan_lowprec", "bigscience", "misc_llm")
+GIB = 2.0**30
+CONTEXT = 1271 * 2.0**20  # MiB; BigScience's notes on their A100 nodes
+SMALL = 8 * GIB  # rows below it show tens of MiB
+SLACK, SLACK_ROWS = (
+    0.05,
+    20,
+)  # before any row, and what that counts as: logs of nanotron 3%, of SimuMax 5 and 7%
+LOADS = tuple(1 + step / 20 for step in range(21))  # 1.00 to 2.00
+UNFITTED = Coefficients(
+    rest=0.0, imbalance=1.0, slack={"megatron": SLACK}, context=CONTEXT, typical=0.05, spread=0.1
+)
+ALLOCATOR = (Definition.ALLOCATED, Definition.LAST_RANK)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One measurement."""
+
+    row: dict[str, str]
+    run: Run
+    meaning: Definition
+    measured: float  # bytes
+
+    @property
+    def source(self) -> str:
+        """The paper, page or repository."""
+        return self.row["source"]
+
+    @property
+    def reserved_over_allocated(self) -> float | None:
+        """What the row's own notes say of the allocator's slack."""
+        found = re.search(r"reserved ([\d.]+) GiB", self.row["notes_url"])
+        return float(found[1]) * GIB / self.measured if found else None
+
+
+def seen(tables: Iterable[str] = TABLES) -> list[Seen]:
+    """All rows that ran, print their memory, and can be planned."""
+    known, found = Known(), []
+    for table in tables:
+        with (HERE / "published" / f"{table}.csv").open(encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                if row["status"] != "ok" or not row["measured_peak_mem_gib"]:
+                    continue
+                try:
+                    run, _ = run_of(row, known)
+                except WrightError:
+                    continue
+                found.append(
+                    Seen(row, run, definition(Cells.of(row)), float(row["measured_peak_mem_gib"]) * GIB)
+                )
+    return found
+
+
+def fit(rows: list[Seen]) -> dict[str, Any]:
+    """The coefficients, from these rows alone."""
+    dense = [each for each in rows if not each.run.training.architecture.experts]
+    small = [each for each in dense if each.measured < SMALL and each.meaning in ALLOCATOR]
+    left = [each.measured - float(reported(each.run, each.meaning, UNFITTED)) for each in small]
+    first = replace(UNFITTED, rest=max(0.0, statistics.median(left)) if left else 0.0)
+    routed = [each for each in rows if each.run.training.architecture.experts]
+    first = replace(first, imbalance=_load(routed, first))
+    return {
+        "rest": round(first.rest),
+        "imbalance": first.imbalance,
+        "slack": _slack(rows, first),
+        "context": CONTEXT,
+        "typical": UNFITTED.typical,
+        "spread": UNFITTED.spread,
+    }
+
+
+def _load(rows: list[Seen], first: Coefficients) -> float:
+    if not rows:
+        return 1.0
+
+    def off(load: float) -> float:
+        return statistics.median(abs(error(each, replace(first, imbalance=load))) for each in rows)
+
+    return min(LOADS, key=off)
+
+
+def _slack(rows: list[Seen], first: Coefficients) -> dict[str, float]:
+    shares: dict[str, list[float]] = {}
+    for each in rows:
+        said = each.reserved_over_allocated
+        if each.meaning in ALLOCATOR and said is None:
+            continue
+        beyond = float(outside(each.run, first)) if each.meaning is Definition.TOTAL else 0.0
+        allocated = float(peak(each.run, first).allocated)
+        share = said if said is not None else (each.measured - beyond) / allocated
+        shares.setdefault(each.run.stack.family, []).append(max(0.0, share - 1))
+    known = {"fsdp": [], "megatron": [], **shares}
+    return {family: round(_drawn(values), 4) for family, values in sorted(known.items())}
+
+
+def _drawn(values: list[float]) -> float:
+    """The median, drawn towards what was known before where rows are few."""
+    middle = statistics.median(values) if values else SLACK
+    return (middle * len(values) + SLACK * SLACK_ROWS) / (len(values) + SLACK_ROWS)
+
+
+def error(each: Seen, fitted: Coefficients) -> float:
+    """Predicted over measured, less one."""
+    return float(reported(each.run, each.meaning, fitted)) / each.measured - 1
+
+
+def held_out(rows: list[Seen]) -> list[tuple[Seen, float]]:
+    """The error of each row, with its source left out of the fit."""
+    found = []
+    for source in dict.fromkeys(each.source for each in rows):
+        fitted = of(fit([each for each in rows if each.source != source]))
+        found += [(each, error(each, fitted)) for each in rows if each.source == source]
+    return found
+
+
+def table(errors: list[tuple[Seen, float]], key: Callable[[Seen], str]) -> list[str]:
+    """Lines of median, P90, bias and the worst row, by source or kind."""
+    lines = []
+    for name in dict.fromkeys(key(each) for each, _ in errors):
+        own = [(each, off) for each, off in errors if key(each) == name]
+        sizes = sorted(abs(off) for _, off in own)
+        worst, by = max(own, key=lambda pair: abs(pair[1]))
+        bias = statistics.median(off for _, off in own)
+        lines.append(
+            f"{name[:46]:46} {len(own):4} {statistics.median(sizes):7.1%} {sizes[int(0.9 * (len(sizes) - 1))]:7.1%}"
+            f" {bias:+7.1%}  {worst.row['model'].rsplit('/', 1)[-1][:40]} {by:+.0%}"
+        )
+    return lines
+
+
+def kind(each: Seen) -> str:
+    """What kind of plan a row is."""
+    run = each.run
+    model, cut = run.training.architecture, run.layout
+    if cut.zero >= 3:
+        return "FSDP, ZeRO-3"
+    if model.attention == "mla":
+        return "latent attention"
+    if model.experts:
+        return "experts"
+    return "context parallel" if cut.cp > 1 else "dense"
+
+
+def report(rows: list[Seen]) -> list[tuple[Seen, float]]:
+    """Print what is off, by source and by kind, and return the errors."""
+    errors = held_out(rows)
+    print(f"{'left out of the fit':46} rows  median     P90    bias  worst row")
+    print("\n".join(table(errors, lambda each: each.source)), end="\n\n")
+    print("\n".join(table(errors, kind)), end="\n\n")
+    print("\n".join(table(errors, lambda _: "all")))
+    return errors
+
+
+def main() -> None:
+    """Fit on all rows, write, and report with each source left out."""
+    rows = seen()
+    sizes = sorted(abs(off) for _, off in report(rows))
+    fitted = fit(rows) | {"typical": round(statistics.median(sizes), 4)}
+    fitted["spread"] = round(sizes[int(0.75 * (len(sizes) - 1))], 4)
+    stored = of(fitted)
+    print("\nfitted on all:", json.dumps(fitted))
+    print("\n".join(table([(each, error(each, stored)) for each in rows], lambda _: "all, in the fit")))
+    if "--check" not in sys.argv:
+        note = {"_fitted_on": f"{len(rows)} rows of bench/published: {', '.join(TABLES)}"}
+        STORED.write_text(json.dumps(note | fitted, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
