@@ -1,0 +1,180 @@
+"""A fabric as SVG: levels one above the other, folded where there are too many to draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.drawing.svg import picture, tag, words
+from clusterwright.plan.fabric.parts import Kind
+from clusterwright.plan.fabric.wiring import links
+
+if TYPE_CHECKING:
+    from clusterwright.plan.fabric.parts import Fabric
+
+WORDS = {  # English, Chinese
+    "node": ("node", "节点"),
+    "leaf": ("leaf", "叶"),
+    "spine": ("spine", "脊"),
+    "core": ("core", "核心"),
+    "cables": ("cables", "条线缆"),
+    "nodes": ("nodes", "个节点"),
+    "ports": ("ports", "个端口"),
+    "planes": ("planes alike", "个相同平面"),
+    "star": ("star", "星形"),
+    "ring": ("ring", "环形"),
+    "direct": ("direct", "直连"),
+    "leaf-spine": ("leaf-spine", "叶脊"),
+    "fat-tree": ("fat tree", "胖树"),
+    "rail-optimized": ("rail-optimised", "轨道优化"),
+}
+MOST = 10  # boxes in a row; a row of more shows its first ones, a gap with their number, and its last
+BOX_W, BOX_H, PITCH, TOP, LEFT = 62.0, 26.0, 104.0, 34.0, 12.0
+RING_MOST = 16
+
+STYLE = (
+    ".fab-box{fill:var(--card,#fff);stroke:var(--train,#1f6a8c);stroke-width:1.4}"
+    ".fab-node{fill:var(--panel,#f1f5f2);stroke:var(--soft,#56616b);stroke-width:1.2}"
+    ".fab-link{stroke:var(--soft,#56616b);stroke-width:.7;opacity:.55}"
+    ".fab-name{fill:var(--ink,#1b2127);font-size:11px}"
+    ".fab-said{fill:var(--soft,#56616b);font-size:12px}"
+    ".fab-title{fill:var(--ink,#1b2127);font-size:14px;font-weight:700}"
+)
+ALONE = (
+    "svg{font-family:system-ui,sans-serif;background:var(--card)}"
+    ":root{--card:#fff;--ink:#1b2127;--soft:#56616b;--train:#1f6a8c;--panel:#f1f5f2}"
+    "@media(prefers-color-scheme:dark)"
+    "{:root{--card:#1b2126;--ink:#e9e7e2;--soft:#a3adb6;--train:#58acd0;--panel:#1d2623}}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A level: which of its members are drawn where; a gap stands for the others."""
+
+    name: str
+    count: int
+    y: float
+    spots: dict[int, float]  # member from 0 -> middle of its box
+    gap: float | None
+
+
+def svg(fabric: Fabric, language: str = "en", width: float = 900.0, *, standalone: bool = False) -> str:
+    """The drawing; `language`: en, zh or both. Colours are the page's variables; a standalone file brings its own."""
+    drawn = _ring(fabric, language, width) if fabric.clos is None else _levels(fabric, language, width)
+    height, parts = drawn
+    sizes = f"{fabric.nodes} {_said('nodes', language)} x {fabric.ports_per_node} {_said('ports', language)}"
+    title = f"{_said(fabric.kind, language)}: {sizes}"
+    style = tag("style", STYLE + (ALONE if standalone else ""))
+    head = words(title + _planes(fabric, language), LEFT, 20, "fab-title")
+    return picture((width, height), title, _told(fabric), style, head, *parts)
+
+
+def _said(word: str, language: str) -> str:
+    english, chinese = WORDS[word]
+    return {"en": english, "zh": chinese}.get(language, f"{english} {chinese}")
+
+
+def _planes(fabric: Fabric, language: str) -> str:
+    return f", {fabric.planes} {_said('planes', language)}" if fabric.planes > 1 else ""
+
+
+def _told(fabric: Fabric) -> str:
+    """For a screen reader."""
+    levels = ", ".join(f"{level.count} {level.name} switches" for level in fabric.levels) or "no switches"
+    return f"{fabric.nodes} nodes of {fabric.ports_per_node} ports, {levels}, {fabric.cables} cables"
+
+
+def _levels(fabric: Fabric, language: str, width: float) -> tuple[float, Sequence[str]]:
+    counts = [("node", fabric.nodes)]
+    counts += [(level.name, level.count // fabric.planes) for level in fabric.levels]
+    rows = [
+        _row(name, count, TOP + PITCH * (len(counts) - 1 - index), width)
+        for index, (name, count) in enumerate(counts)
+    ]
+    parts = [*_links(fabric, rows)]
+    for row in rows:
+        parts += _boxes(row, language)
+    for index, level in enumerate(fabric.levels):
+        y = rows[index].y - (PITCH - BOX_H) / 2 + 4
+        text = f"{level.cables_down} {_said('cables', language)}"
+        parts.append(words(text, width - LEFT, y, "fab-said", text_anchor="end"))
+    return rows[0].y + BOX_H + 14, parts
+
+
+def _row(name: str, count: int, y: float, width: float) -> _Row:
+    room = width - 2 * LEFT - 90  # the words at the right
+    most = max(3, min(MOST, int(room // (BOX_W + 8))))
+    shown = list(range(count)) if count <= most else [*range(most - 2), count - 1]
+    slots = min(count, most)
+    step = room / slots
+    middle = [LEFT + step * (slot + 0.5) for slot in range(slots)]
+    spots = {member: middle[min(index, slots - 1)] for index, member in enumerate(shown)}
+    if count > most:
+        spots[count - 1] = middle[-1]
+    return _Row(name, count, y, spots, middle[-2] if count > most else None)
+
+
+def _boxes(row: _Row, language: str) -> Iterator[str]:
+    sort = "fab-node" if row.name == "node" else "fab-box"
+    for member, x in row.spots.items():
+        yield tag("rect", x=x - BOX_W / 2, y=row.y, width=BOX_W, height=BOX_H, rx=4, class_=sort)
+        name = f"{_said(row.name, 'en' if language == 'both' else language)} {member + 1}"
+        yield words(name, x, row.y + BOX_H / 2 + 4, "fab-name", text_anchor="middle")
+    if row.gap is not None:
+        hidden = row.count - len(row.spots)
+        yield words(f"… x{hidden}", row.gap, row.y + BOX_H / 2 + 5, "fab-said", text_anchor="middle")
+
+
+def _links(fabric: Fabric, rows: list[_Row]) -> Iterator[str]:
+    by_name = {row.name: row for row in rows}
+    for link in links(fabric):
+        lower, upper = _spot(link.lower, by_name), _spot(link.upper, by_name)
+        if lower and upper:
+            yield tag(
+                "line", x1=lower[0], y1=lower[1], x2=upper[0], y2=upper[1] + BOX_H, class_="fab-link",
+                style=f"stroke-width:{min(3.0, 0.5 + 0.25 * link.cables):g}",
+            )  # fmt: skip
+
+
+def _spot(name: str, rows: dict[str, _Row]) -> tuple[float, float] | None:
+    kind = name.rstrip("0123456789")
+    row = rows.get(kind)
+    member = int(name.removeprefix(kind) or 0) - 1
+    return (row.spots[member], row.y) if row and member in row.spots else None
+
+
+def _ring(fabric: Fabric, language: str, width: float) -> tuple[float, Sequence[str]]:
+    """Nodes on a circle, or two side by side."""
+    shown = min(fabric.nodes, RING_MOST)
+    radius = 0.0 if fabric.kind is Kind.DIRECT else 40 + 10.0 * shown
+    middle_y = TOP + radius + BOX_H
+    spots = []
+    for node in range(shown):
+        turn = 2 * math.pi * node / shown
+        far = 130.0 if fabric.kind is Kind.DIRECT else radius
+        spots.append((width / 2 - far * math.cos(turn) * 1.4, middle_y - radius * math.sin(turn)))
+    parts = [
+        tag(
+            "line",
+            x1=here[0],
+            y1=here[1],
+            x2=there[0],
+            y2=there[1],
+            class_="fab-link",
+            style="stroke-width:2",
+        )
+        for here, there in zip(spots, [*spots[1:], spots[0]], strict=True)
+    ]
+    for node, (x, y) in enumerate(spots):
+        last = node == shown - 1 and fabric.nodes > shown
+        name = f"… x{fabric.nodes - shown + 1}" if last else f"{_said('node', 'en')} {node + 1}"
+        parts.append(
+            tag("rect", x=x - BOX_W / 2, y=y - BOX_H / 2, width=BOX_W, height=BOX_H, rx=4, class_="fab-node")
+        )
+        parts.append(words(name, x, y + 4, "fab-name", text_anchor="middle"))
+    said = f"{fabric.cables} {_said('cables', language)}"
+    parts.append(words(said, width - LEFT, middle_y + 4, "fab-said", text_anchor="end"))
+    return middle_y + radius + BOX_H + 6, parts
