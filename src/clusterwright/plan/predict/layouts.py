@@ -156,7 +156,7 @@ def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:
 
 def _check_stages(cells: Cells, setting: Setting, pp: int) -> None:
     layers, spare = setting.model.layers, -setting.model.layers % pp
-    uneven = "deepspeed" in setting.stack.family and layers >= pp  # it cuts by parameters, not by layers
+    uneven = "deepspeed" in setting.stack.family  # it cuts by parameters, not by layers
     if spare not in (_MOE_SLOTS if setting.model.experts else _SLOTS) and not uneven:
         message = f"{layers} layers are not divisible by pp {pp}"
         cells.wrong("predict-layers-indivisible", message, "give a pp that divides them")
