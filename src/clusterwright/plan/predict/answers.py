@@ -15,6 +15,8 @@ from clusterwright.plan.speed.coefficients import peak as peak_rate
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.known import Known
+    from clusterwright.plan.prediction import Memory
+    from clusterwright.plan.run import Run
 
 _MEANINGS = {
     memory.Definition.ALLOCATED: "peak memory as the allocator hands it out, of the fullest GPU",
@@ -88,13 +90,22 @@ def of_run(row: dict[str, str], known: Known) -> dict[str, str]:
         "predicted_tokens_per_s_per_gpu": number(tokens / total / gpus),
         "predicted_tflops_per_gpu": number(mfu * peak_rate(run.machine.gpu, run.training.precision) / 1e12),
         "predicted_mfu": number(mfu),
-        "predicted_peak_mem_gib": number(float(memory.reported(run, meaning)) / _GIB),
+        "predicted_peak_mem_gib": number(_reported(run, peak, meaning) / _GIB),
         "predicted_fits": str(memory.fits(peak, run.machine.gpu) is not memory.Fit.OOM).lower(),
         "predicted_bound": str(speed.bound(time)),
         "predicted_iter_time_p10_s": number(float(low)),
         "predicted_iter_time_p90_s": number(float(high)),
         "prediction_note": "; ".join((*notes, _MEANINGS[meaning])),
     }
+
+
+def _reported(run: Run, peak: Memory, meaning: memory.Definition) -> float:
+    """Bytes of the peak as the row's source would print it."""
+    if meaning is memory.Definition.LAST_RANK:
+        return float(memory.reported(run, meaning))
+    if meaning is memory.Definition.ALLOCATED:
+        return float(peak.allocated)
+    return float(peak.total - (peak.context if meaning is memory.Definition.RESERVED else 0.0))
 
 
 def of_collective(row: dict[str, str], _known: Known) -> dict[str, str]:
@@ -117,10 +128,15 @@ def of_cnn(row: dict[str, str], _known: Known) -> dict[str, str]:
     """A convolutional network: images a second, of all GPUs and of one."""
     from clusterwright.plan.cnn import rows  # noqa: PLC0415 (few tables are of these)
 
-    total, note = rows.samples_per_s_of_row(row)
+    total, note, bound = rows.samples_of_row(row)
+    if total is None:
+        raise WrightError.of(
+            "predict-unknown-model", note, "name a network of `wright plan catalog networks`"
+        )
     return {
         "predicted_samples_per_s_total": number(total),
-        "predicted_samples_per_s_per_gpu": number(total / float(row["num_gpus"])),
+        "predicted_samples_per_s_per_gpu": number(total / float(row["num_gpus"] or 1)),
+        "predicted_bound": str(bound),
         "prediction_note": note,
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from clusterwright.errors import Finding
 
@@ -16,7 +17,7 @@ WORDS = ("source", "precision", "task", "notes_url")
 COLUMNS = (*SHAPE, *MACHINE, *BATCH, *CUT, *WORDS)
 
 
-@dataclass(slots=True)
+@dataclass
 class Cells:
     """One row; `notes` gathers what was inferred, `problems` what makes it unusable."""
 
@@ -24,6 +25,13 @@ class Cells:
     notes: list[str] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
     inferred: set[str] = field(default_factory=set)  # columns whose value is a choice of ours
+
+    @cached_property
+    def words(self) -> str:
+        """How the data are parallel, the source, the model's name and the notes, as one text."""
+        return " ; ".join(
+            self.row[name] for name in ("dp_or_fsdp", "source", "model", "recompute", "notes_url")
+        )
 
     @classmethod
     def of(cls, row: dict[str, str]) -> Cells:

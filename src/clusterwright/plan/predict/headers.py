@@ -40,7 +40,12 @@ CNN = Sort(
     marks=("benchmark",),
     needed=("benchmark", "gpu_type", "num_gpus"),
     used=("num_nodes", "gpus_per_node", "global_batch", "precision", "framework", "host_networking"),
-    added=("predicted_samples_per_s_total", "predicted_samples_per_s_per_gpu", "prediction_note"),
+    added=(
+        "predicted_samples_per_s_total",
+        "predicted_samples_per_s_per_gpu",
+        "predicted_bound",
+        "prediction_note",
+    ),
     sizes=("num_gpus", "num_nodes", "gpus_per_node", "global_batch"),
 )
 RUNS = Sort(

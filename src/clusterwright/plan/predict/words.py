@@ -72,7 +72,4 @@ def data_parallel_degree(cells: Cells) -> int | None:
 
 def says(cells: Cells, pattern: str) -> bool:
     """True where how the data are parallel, the source, the model's name or the notes say so."""
-    text = " ; ".join(
-        cells.text(name) for name in ("dp_or_fsdp", "source", "model", "recompute", "notes_url")
-    )
-    return re.search(pattern, text, re.IGNORECASE) is not None
+    return re.search(pattern, cells.words, re.IGNORECASE) is not None
