@@ -48,7 +48,7 @@ def told(row):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_every_run_uses_all_of_its_gpus(table, published):
-    """The product dp x tp x pp x cp is the number of GPUs, and the batch is whole microbatches, whatever was inferred."""
+    """Degrees multiply to the GPUs, and the batch is whole microbatches, whatever was inferred."""
     runs = [told(one) for one in published(table)]
     runs = [each[0] for each in runs if not hasattr(each[0], "code")]
 

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from clusterwright.plan.predict.headers import COLLECTIVES, RUNS
+from clusterwright.plan.predict.headers import CNN, COLLECTIVES, RUNS
 from clusterwright.plan.predict.whole import predict
 
 
@@ -114,3 +114,20 @@ def test_absurd_sizes_end_in_a_reason(row, as_csv):
 
     assert found.failed == 1
     assert "error[predict-" in rows_of(found.text)[0]["prediction_note"]
+
+
+def test_convolutional_networks_and_bert_are_predicted(published, as_csv):
+    """Samples a second, of all GPUs and of one; measured columns may be gone."""
+    came = published("cnn_training")
+    measured = {"samples_per_s_total", "samples_per_s_per_gpu", "time_to_train_min", "n_runs"}
+    bare = [{name: cell for name, cell in row.items() if name not in measured} for row in came]
+
+    with_all, without = (predict(as_csv(each), "t.csv") for each in (came, bare))
+
+    added = [[row[name] for name in CNN.added] for row in rows_of(with_all.text)]
+    assert added == [[row[name] for name in CNN.added] for row in rows_of(without.text)]
+    assert with_all.failed == 2  # of TPUs, without a number of them
+    for row in rows_of(with_all.text):
+        if row["predicted_samples_per_s_total"] and row["num_gpus"]:
+            share = float(row["predicted_samples_per_s_per_gpu"]) * float(row["num_gpus"])
+            assert abs(share / float(row["predicted_samples_per_s_total"]) - 1) < 1e-4

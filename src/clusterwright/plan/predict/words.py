@@ -46,8 +46,8 @@ def precision(cells: Cells, gpu_name: str) -> str:
     letters = re.sub(r"[^a-z0-9]", "", text.lower())
     for word, name in _PRECISIONS:
         if word in letters:
-            return name
-    name = "fp16" if any(old in gpu_name for old in _BEFORE_BF16) else "bf16"
+            return "fp32" if name == "tf32" and _is_old(gpu_name) else name
+    name = "fp16" if _is_old(gpu_name) else "bf16"
     if letters in {"", "mixed", "amp"}:
         cells.note(f"precision {'not given' if not letters else text}: {name}, as usual on this GPU")
         return name
@@ -57,6 +57,11 @@ def precision(cells: Cells, gpu_name: str) -> str:
         "use fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4",
     )
     return name
+
+
+def _is_old(gpu_name: str) -> bool:
+    """Before Ampere, which brought bf16 and tf32."""
+    return any(old in gpu_name for old in _BEFORE_BF16)
 
 
 def settings(cells: Cells) -> dict[str, str]:
