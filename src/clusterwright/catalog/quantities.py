@@ -1,0 +1,129 @@
+"""Values of a catalog file, as people write them: `80GB`, `3.35TB/s`, `989TFLOP/s`, `700W`, `130ns`, `3.5 USD/h`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from clusterwright.units import QuantityError, parse_rate, parse_size
+
+_NUMBER = r"([0-9]{1,20}(?:\.[0-9]{1,20})?)"
+_SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_FLOPS = re.compile(rf"{_NUMBER} ?([kMGTPE]?)FLOP/s")
+_POWER = re.compile(rf"{_NUMBER} ?([kM]?)W")
+_TIME = re.compile(rf"{_NUMBER} ?(ns|us|ms|s)")
+_LENGTH = re.compile(rf"{_NUMBER} ?m")
+_MONEY = re.compile(rf"{_NUMBER} ?([A-Z]{{3}})(?:/(h|kWh|kW/month))?")
+_TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_PER = {None: "piece", "h": "GPU-hour", "kWh": "kWh", "kW/month": "kW-month"}
+
+
+def size(value: Any) -> float:
+    """Bytes of `80GB` or `79.1GiB`."""
+    return float(parse_size(_text(value, "write it as 80GB or 79.1GiB")))
+
+
+def byte_rate(value: Any) -> float:
+    """Bytes per second of `3.35TB/s`."""
+    return parse_rate(_text(value, "write it as 3.35TB/s")) / 8
+
+
+def bit_rate(value: Any) -> float:
+    """Bits per second of `400Gbit/s`."""
+    return float(parse_rate(_text(value, "write it as 400Gbit/s")))
+
+
+def flops(value: Any) -> float:
+    """FLOP/s of `989TFLOP/s`; dense, which no text can say."""
+    match = _match(_FLOPS, value, "a rate of arithmetic", "write the dense rate as 989TFLOP/s")
+    return float(match[1]) * _SCALES[match[2]]
+
+
+def power(value: Any) -> float:
+    """Watts of `700W` or `10.2kW`."""
+    match = _match(_POWER, value, "a power", "write it as 700W or 10.2kW")
+    return float(match[1]) * _SCALES[match[2]]
+
+
+def seconds(value: Any) -> float:
+    """Seconds of `130ns`."""
+    match = _match(_TIME, value, "a short time", "write it as 130ns or 80us")
+    return float(match[1]) * _TIMES[match[2]]
+
+
+def metres(value: Any) -> float:
+    """Metres of `50m`."""
+    return float(_match(_LENGTH, value, "a length", "write it as 50m")[1])
+
+
+def money(value: Any) -> tuple[float, str, str]:
+    """(Amount, currency, per what) of `30000 USD` or `3.5 USD/h`."""
+    match = _match(
+        _MONEY, value, "a price", "write it as 30000 USD, 3.5 USD/h, 0.1 EUR/kWh or 200 USD/kW/month"
+    )
+    return float(match[1]), match[2], _PER[match[3]]
+
+
+def whole(value: Any) -> int:
+    """A whole number, 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise QuantityError(f"`{value}` is not a whole number", "write one, such as 8")
+    return value
+
+
+def flag(value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise QuantityError(f"`{value}` is neither true nor false", "write true or false")
+    return value
+
+
+def text(value: Any) -> str:
+    """A text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        raise QuantityError(f"`{value}` is not a text", 'write it in quotes: "..."')
+    return value
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """A list of texts, or one text."""
+    return (text(value),) if isinstance(value, str) else _each(value, text, "a list of texts")
+
+
+def rates(value: Any) -> dict[str, float]:
+    """FLOP/s by precision: `{bf16 = "989TFLOP/s"}`."""
+    known = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4")
+    if not isinstance(value, dict) or not value:
+        raise QuantityError("it is not a rate for each precision", 'write it as {bf16 = "989TFLOP/s"}')
+    for precision in value:
+        if precision not in known:
+            raise QuantityError(f"`{precision}` is no precision", f"take {', '.join(known)}")
+    return {precision: flops(each) for precision, each in value.items()}
+
+
+def day(value: Any) -> str:
+    """YYYY-MM or YYYY-MM-DD, of TOML's own date or of a text."""
+    written = str(value)
+    if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])(-\d{2})?", written):
+        raise QuantityError(f"`{written}` is not a day", "write it as 2026-11-21")
+    return written
+
+
+def _each(value: Any, read: Callable[[Any], str], what: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value:
+        raise QuantityError(f"`{value}` is not {what}", 'write it as ["ethernet"]')
+    return tuple(read(each) for each in value)
+
+
+def _text(value: Any, mend: str) -> str:
+    if not isinstance(value, str):
+        raise QuantityError(f"`{value}` has no unit", mend)
+    return value
+
+
+def _match(pattern: re.Pattern[str], value: Any, what: str, mend: str) -> re.Match[str]:
+    match = pattern.fullmatch(_text(value, mend).strip())
+    if match is None:
+        raise QuantityError(f"`{value[:60]}` is not {what}", mend)
+    return match
