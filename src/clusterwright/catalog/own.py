@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from clusterwright.catalog.gpu import Gpu
-from clusterwright.catalog.model import Architecture
-from clusterwright.catalog.parts import Cable, Nic, Server, Storage, Switch
-from clusterwright.catalog.prices import Price
+if TYPE_CHECKING:
+    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.parts import Cable, Nic, Server, Storage, Switch
+    from clusterwright.catalog.prices import Price
 
 
 @dataclass(frozen=True, slots=True)
