@@ -56,7 +56,7 @@ def machine(gpu: Gpu, gpus: int, wiring: Wiring | None = None) -> Machine:
     if gpus > per_node:
         network = _as_said(network, said)
     domain = said.nvlink_domain or nvlink_domain(gpu, per_node)
-    return Machine(gpu, gpus, per_node, min(domain, max(gpus, 1)), network)
+    return Machine(gpu, gpus, per_node, domain, network)
 
 
 def _as_said(network: Network, said: Wiring) -> Network:

@@ -76,6 +76,8 @@ def _variants(mesh, training, on, options):
         ):
             continue
         for (z, s), sp, r, o in product(shards, spread, options.recompute, options.offload):
+            if o == Offload.ALL and z != 3 and ranks > 1:
+                continue
             yield replace(
                 mesh, interleave=v, micro_batch=m, zero=z, shard=s, sequence_parallel=sp, recompute=int(r),
                 offload=int(o), schedule=schedule,
@@ -93,7 +95,7 @@ cases = st.fixed_dictionaries(
         "memory": some([4e9, 6e9, 9e9, 80e9]),
         "recompute": some([(Recompute.NONE,), (Recompute.SELECTIVE, Recompute.FULL)]),
         "zero": some([(0, 1), (0, 3), (1, 2, 3)]),
-        "offload": some([(Offload.NONE,), (Offload.NONE, Offload.OPTIMIZER)]),
+        "offload": some([(Offload.NONE,), (Offload.NONE, Offload.OPTIMIZER), (Offload.NONE, Offload.ALL)]),
         "schedules": some([(Schedule.ONE_F_ONE_B,), (Schedule.ONE_F_ONE_B, Schedule.ZB_H1)]),
         "uneven": st.booleans(),
     }

@@ -45,11 +45,13 @@ def answer(training: Training, machine: Machine, options: Options) -> Outcome:
             else outcome
         )
     ranked = _plans(searcher, found, found.kept.fastest(options.top))
+    by_mesh = _plans(searcher, found, found.kept.fastest_of("mesh")[: max(options.top, 2)])
     return replace(
         outcome,
         best=ranked[0],
         ranked=ranked,
-        meshes=_plans(searcher, found, found.kept.fastest_of("mesh")[: max(options.top, 2)]),
+        runner_up_why=loses(by_mesh[1], ranked[0]) if len(by_mesh) > 1 else "",
+        meshes=by_mesh,
         pareto=_plans(searcher, found, found.kept.front(found.kept.columns)),
         families=_losses(searcher, found, ranked[0]),
     )

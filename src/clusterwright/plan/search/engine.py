@@ -71,8 +71,11 @@ class Searcher:
     def run(self) -> Found:
         """Everything worth knowing of all layouts."""
         found = Found(Kept(self.options.top))
-        for lot in self._in_order():
-            self._look(lot, found)
+        with np.errstate(
+            divide="ignore", invalid="ignore", over="ignore"
+        ):  # `pick` computes both of its sides
+            for lot in self._in_order():
+                self._look(lot, found)
         return found
 
     def plan(self, layout: Layout) -> Run:

@@ -77,6 +77,7 @@ class Outcome:
     counts: Counts
     best: Plan | None = None
     ranked: tuple[Plan, ...] = ()  # the fastest layouts that fit
+    runner_up_why: str = ""
     meshes: tuple[Plan, ...] = ()  # the fastest of each mesh (dp, tp, pp, cp, ep, etp), those that fit
     families: tuple[Loss, ...] = ()
     pareto: tuple[Plan, ...] = ()  # nothing else is as fast in as little memory; by time

@@ -10,7 +10,7 @@ from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 from clusterwright.plan.search.meshes import Mesh, divisors, indivisible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from clusterwright.plan.run import Machine, Training
     from clusterwright.plan.search.options import Options
@@ -37,22 +37,29 @@ def require_sizes(training: Training, machine: Machine, options: Options) -> Non
     Raises:
         WrightError: everything that is not so.
     """
-    found = list(_no_sizes(training, machine, options)) or list(_indivisible(training, machine, options))
+    found = no_sizes(_sizes(training, machine, options)) or list(_indivisible(training, machine, options))
     if found:
         raise WrightError(*found, exit_code=EXIT_USAGE)
 
 
-def _no_sizes(training: Training, machine: Machine, options: Options) -> Iterator[Finding]:
-    """Zero and less."""
+def no_sizes(sizes: Mapping[str, float | None]) -> list[Finding]:
+    """Zero and less, by the name of the option."""
+    return [
+        Finding("plan-bad-size", f"--{name} is {size}", f"give --{name} 1 or more")
+        for name, size in sizes.items()
+        if size is not None and size < 1
+    ]
+
+
+def _sizes(training: Training, machine: Machine, options: Options) -> dict[str, float | None]:
     sizes: dict[str, float | None] = {
-        "gpus": machine.gpus, "gpus-per-node": machine.gpus_per_node, "seq": training.seq_len,
-        "global-batch": training.global_batch, "top": options.top,
-    }  # fmt: skip
-    sizes |= {_OPTIONS.get(name, name): getattr(options, name) for name in _SIZES}
-    for name, size in sizes.items():
-        if size is not None and size < 1:
-            message, mend = f"--{name} is {size}", f"give --{name} 1 or more"
-            yield Finding("plan-bad-size", message, mend)
+        "gpus": machine.gpus,
+        "gpus-per-node": machine.gpus_per_node,
+        "seq": training.seq_len,
+        "global-batch": training.global_batch,
+        "top": options.top,
+    }
+    return sizes | {_OPTIONS.get(name, name): getattr(options, name) for name in _SIZES}
 
 
 def _indivisible(training: Training, machine: Machine, options: Options) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from clusterwright.plan.run import Layout, Schedule
+from clusterwright.plan.run import Layout, Offload, Schedule
 from clusterwright.plan.search.meshes import Mesh, interleaves, micro_batches
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def block_of(rows: Rows, training: Training, machine: Machine, options: Options,
     )  # fmt: skip
     shape = np.broadcast_shapes(*(np.shape(getattr(layout, name)) for name in (*FIELDS, *CHOICES)))
     good = _sequence_ok(row, sequence, training) & _zero_ok(row, zero, inside, node)
+    good = good & _offload_ok(row, zero, offload)
     good = good & _schedule_ok(row, interleave, training, schedule)
     return Block(rows, layout, np.broadcast_to(good, shape))
 
@@ -128,6 +129,12 @@ def _zero_ok(row: dict[str, Array], zero: Array, inside: Array, node: Array) -> 
     shards: Array = np.where(inside > 0, in_nodes, (zero == 0) | (ranks > 1))
     allowed: Array = shards & ((zero != 2) | (row["pp"] == 1))
     return allowed
+
+
+def _offload_ok(row: dict[str, Array], zero: Array, offload: Array) -> Array:
+    """Weights go to host memory in shards alone (DeepSpeed's ZeRO 3), or where there is nobody to share with."""
+    alone = row["dp"] * row["cp"] == 1
+    return np.where(offload == Offload.ALL, (zero == 3) | alone, 1).astype(bool)
 
 
 def _schedule_ok(row: dict[str, Array], interleave: Array, training: Training, schedule: Schedule) -> Array:

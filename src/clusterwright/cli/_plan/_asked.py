@@ -1,0 +1,131 @@
+"""The options that commands of `wright plan` share: what is trained, and on which machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.own import Own
+    from clusterwright.errors import Finding
+    from clusterwright.plan.machines import Wiring
+    from clusterwright.plan.run import Machine, Training
+
+Made = TypeVar("Made")
+Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What is trained."""
+
+    model: Annotated[
+        str, Parameter(help="A model of the catalog, or the path of a Hugging Face config.json.")
+    ]
+    seq: Annotated[int, Parameter(help="Tokens of one sequence.")]
+    global_batch: Annotated[int, Parameter(help="Sequences of one step, over all GPUs.")]
+    precision: Annotated[Precision, Parameter(help="Of the matrix products.")] = "bf16"
+    optimizer: Annotated[Literal["adam", "adam8bit", "sgd"], Parameter(help="The optimiser.")] = "adam"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """The machines: a GPU and a number, or a node group of a cluster file."""
+
+    gpu: Annotated[str | None, Parameter(help="A GPU of the catalog.")] = None
+    gpus: Annotated[int | None, Parameter(help="How many; all of the node group with --cluster.")] = None
+    gpus_per_node: Annotated[int | None, Parameter(help="8, or 4 for superchips, if left out.")] = None
+    network: Annotated[
+        Literal["infiniband", "roce", "ethernet"] | None, Parameter(help="What joins the nodes.")
+    ] = None
+    nics: Annotated[
+        int | None, Parameter(help="Ports of one node; as in the maker's systems if left out.")
+    ] = None
+    nic_rate: Annotated[str | None, Parameter(help="Rate of one port, e.g. 400Gbit/s; likewise.")] = None
+    oversubscription: Annotated[float, Parameter(help="1: full bisection; 2: half of it.")] = 1.0
+    cluster: Annotated[Path | None, Parameter(help="A cluster file, in place of the options above.")] = None
+    group: Annotated[str | None, Parameter(help="Its node group; the one with most GPUs if left out.")] = None
+    catalog: Annotated[Path | None, Parameter(help="GPUs and models of your own.")] = None
+
+
+def asked(work: Work, where: Where) -> tuple[Training, Machine]:
+    """The training and the machines.
+
+    Raises:
+        WrightError: an unknown model or GPU, a bad rate or size, a cluster file that cannot be used: all at once.
+    """
+    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
+    from clusterwright.plan.search.sizes import no_sizes  # noqa: PLC0415
+
+    sizes = {
+        "seq": work.seq, "global-batch": work.global_batch, "gpus": where.gpus, "nics": where.nics,
+        "gpus-per-node": where.gpus_per_node, "oversubscription": where.oversubscription,
+    }  # fmt: skip
+    found: list[Finding] = []
+    own = _tried(lambda: _own(where.catalog), found)
+    training = _tried(lambda: _training(work, own), found)
+    machine = _tried(lambda: _machine(where, own), found)
+    found += no_sizes(sizes)
+    if found or training is None or machine is None:
+        raise WrightError(*found, exit_code=EXIT_USAGE)
+    return training, machine
+
+
+def _tried(make: Callable[[], Made], found: list[Finding]) -> Made | None:
+    """What it makes, or nothing and its findings."""
+    from clusterwright.errors import WrightError  # noqa: PLC0415 (start-up time)
+
+    try:
+        return make()
+    except WrightError as why:
+        found.extend(why.findings)
+        return None
+
+
+def _own(catalog: Path | None) -> Own | None:
+    del catalog
+    return None
+
+
+def _training(work: Work, own: Own | None) -> Training:
+    from clusterwright.catalog.hf import model_of  # noqa: PLC0415 (start-up time)
+    from clusterwright.plan.run import Training  # noqa: PLC0415
+
+    return Training(
+        model_of(work.model, own), work.seq, work.global_batch, work.precision, optimizer=work.optimizer
+    )
+
+
+def _machine(where: Where, own: Own | None) -> Machine:
+    from clusterwright import catalog  # noqa: PLC0415 (start-up time)
+    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
+    from clusterwright.plan.machines import machine, machine_of  # noqa: PLC0415
+
+    if where.cluster:
+        from clusterwright.spec.load import load_cluster  # noqa: PLC0415 (pydantic is slow to start)
+
+        rows = {**catalog.gpus(), **(own.gpus if own else {})}
+        made = machine_of(load_cluster(where.cluster), where.group, rows.values())
+        return replace(made, gpus=where.gpus or made.gpus)
+    if where.gpu is None or where.gpus is None:
+        mend = "give --gpu h100-sxm-80gb --gpus 512, or --cluster cluster.yaml"
+        raise WrightError.of("plan-no-machine", "no machines are named", mend, exit_code=EXIT_USAGE)
+    return machine(catalog.gpu(where.gpu, own), where.gpus, _wiring(where))
+
+
+def _wiring(where: Where) -> Wiring:
+    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
+    from clusterwright.plan.machines import Wiring  # noqa: PLC0415
+    from clusterwright.units import QuantityError, parse_rate  # noqa: PLC0415
+
+    try:
+        rate = parse_rate(where.nic_rate) if where.nic_rate is not None else None
+    except QuantityError as why:
+        raise WrightError.of(
+            "bad-quantity", f"--nic-rate: {why.message}", why.mend, exit_code=EXIT_USAGE
+        ) from why
+    return Wiring(where.gpus_per_node, None, where.network, where.nics, rate, where.oversubscription)
