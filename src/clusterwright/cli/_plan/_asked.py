@@ -87,8 +87,9 @@ def _tried(make: Callable[[], Made], found: list[Finding]) -> Made | None:
 
 
 def _own(catalog: Path | None) -> Own | None:
-    del catalog
-    return None
+    from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415 (start-up time)
+
+    return own_rows(catalog)
 
 
 def _training(work: Work, own: Own | None) -> Training:

@@ -37,11 +37,12 @@ def predict(
     json
         The counts and findings as one JSON document on stdout.
     """
-    from clusterwright.cli._plan._tables import read_table, write_table  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._plan._tables import read_table, write_table  # noqa: PLC0415
     from clusterwright.cli._show import show_json, show_text  # noqa: PLC0415
     from clusterwright.plan.predict.whole import predict as predicted  # noqa: PLC0415
 
-    found = predicted(read_table(table, out), table.name, None)
+    found = predicted(read_table(table, out), table.name, own_rows(catalog))
     if out:
         write_table(out, found.text)
     if json:
