@@ -35,7 +35,7 @@ class Parameters:
     mamba: float = 0.0  # one state-space mixer, cut by tp
     positions: float = 0.0  # of the embedding: a learned position table, replicated
     final_norm: float = 0.0  # once in the model, replicated
-    mtp: float = 0.0  # of all multi-token-prediction layers: what joins their two inputs, replicated
+    mtp: float = 0.0  # of all multi-token-prediction layers: what joins their two inputs, cut by tp
     experts_per_token: int = 0
     attention_layers: int = -1  # -1: all layers
     mamba_layers: int = 0

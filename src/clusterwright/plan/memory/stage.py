@@ -73,7 +73,7 @@ def held(run: Run, stage: Stage) -> Held:
     body = stage.attention * params.attention + stage.mamba * params.mamba + stage.dense * params.dense_ffn
     body = (body + stage.moe * params.shared) / tp + whole + stage.moe * params.router
     extra = stage.mtp * (params.mtp_layer - params.expert * params.experts * (params.moe_layers > 0))
-    body = body + extra / tp + stage.mtp * params.mtp / larger(params.mtp_layers, 1)
+    body = body + (extra + stage.mtp * params.mtp / max(params.mtp_layers, 1)) / tp
     moe = stage.moe + stage.mtp * (params.moe_layers > 0)
     expert = moe * params.experts * params.expert / (cut.ep * cut.etp)
     ends = _ends(run, params, stage)

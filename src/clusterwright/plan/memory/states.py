@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from clusterwright.plan.memory.activations import element
 from clusterwright.plan.memory.families import FLAT, deepspeed
 from clusterwright.plan.numbers import larger, pick, smaller
+from clusterwright.plan.parameters import count as parameters
 
 if TYPE_CHECKING:
     from clusterwright.plan.memory.stage import Held
@@ -55,7 +56,7 @@ def expert_shards(cut: Layout) -> Real:
 def _of(run: Run, count: Real, matrices: Real, shard: Real) -> States:
     work, cut = run.training, run.layout
     weight, gradient, optimizer = per_parameter(run)
-    trained = lora(work) if work.task == "lora" else count
+    trained = count * (lora(work) if work.task == "lora" else 1.0)
     low = pick(cut.zero >= 3, 0.0, _copies(work) * matrices)  # ZeRO-3 makes them layer by layer
     weights = (weight * count - 2.0 * work.fp8_parameters * matrices) / pick(cut.zero >= 3, shard, 1) + low
     return States(
@@ -96,9 +97,9 @@ def _copies(work: Training) -> float:
 
 
 def lora(work: Training) -> float:
-    """Parameters of low-rank adapters on all four matrices of every layer (Hu et al. 2106.09685)."""
+    """Low-rank adapters on all four matrices of a layer (Hu et al. 2106.09685), as a share of the model."""
     model = work.architecture
     q, kv = model.heads * model.head_dim, 2 * model.kv_heads * model.head_dim
     wide = model.ffn * (2 if model.gated else 1)
     sides = (model.hidden + q + kv) + (q + model.hidden) + (model.hidden + wide) + (model.ffn + model.hidden)
-    return LORA_RANK * sides * model.layers
+    return LORA_RANK * sides * model.layers / parameters(model).total

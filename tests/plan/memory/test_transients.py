@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from clusterwright.plan.memory.transients import backward, gathered, loss
+from clusterwright.plan.run import Recompute
+
+
+def test_loss_holds_logits_twice(plan_of):
+    """Megatron's vocabulary-parallel loss: bf16 and fp32, over tp, and the head's input and its norm's."""
+    run = plan_of("llama", tp=2)
+
+    assert loss(run) == 4096 * (6 * 128256 / 2 + 4 * 4096 / 2)
+
+
+@pytest.mark.parametrize(("given", "each"), [({"logit_bytes": 2.0}, 2), ({"family": "fsdp"}, 10)])
+def test_loss_of_others(plan_of, given, each):
+    """A compiled loss holds the logits once; torch's own makes two copies in fp32."""
+    assert loss(plan_of("llama", **given)) == 4096 * (each * 128256 + 4 * 4096)
+
+
+def test_fused_loss_holds_none(plan_of):
+    """In chunks, no logits are held."""
+    assert loss(plan_of(fused_loss=True)) == 0
+
+
+def test_multi_token_prediction_keeps_its_own_logits(plan_of):
+    """The extra layer's logits wait in fp32 for the backward pass."""
+    run = plan_of("mla")
+
+    assert loss(run) == 4096 * ((6 + 4) * 128256 + 4 * 4096)
+
+
+def test_full_recomputation_holds_a_layer(plan_of):
+    """While a layer is computed again all of it is there."""
+    full, none = plan_of(recompute=Recompute.FULL), plan_of(recompute=Recompute.NONE)
+
+    assert backward(full) > 4096 * 6 * 14336 > backward(none)
+
+
+def test_gathered_is_zero3s(plan_of):
+    """The embedding is the largest unit of an 8B model: two whole and a gradient, 2 bytes each."""
+    assert gathered(plan_of(zero=2)) == 0
+    assert gathered(plan_of("llama", "fsdp", zero=3)) == 3 * 2 * 128256 * 4096
