@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterwright.catalog.parts import Cable as Class
+from clusterwright.catalog.parts import cables as classes
 from clusterwright.plan.fabric.wiring import links
 
 if TYPE_CHECKING:
@@ -30,50 +32,29 @@ class Hall:
 
 
 @dataclass(frozen=True, slots=True)
-class Medium:
-    """One class of cable at one rate."""
-
-    name: str  # DAC, AOC, SR, DR
-    reach_m: float
-    end_w: float  # drawn at each end
-
-
-@dataclass(frozen=True, slots=True)
 class Cable:
     """So many alike."""
 
     level: str  # node, leaf, spine: what the lower end is
+    item: str  # its class in the catalog, dac-400
     medium: str
     length_m: int
     count: int
+    end_power_w: float
 
 
 HALL = Hall()
 
-# Reach and power by Gbit/s of the port. 100G lanes (400G, 800G): copper to 3 m at 0.1 W an end, multimode to 50 m and
-# single mode to 500 m at 17 W for two 400G ports, no active optical cable of 800G:
-# https://docs.nvidia.com/networking/display/400g100gpam4ovpub. Slower: copper to 2 to 5 m by rate, active optical
-# cables from 3 m to 100 m, single mode to 500 m: https://docs.nvidia.com/networking/display/cablemanagfaq; an HDR
-# cable up to 6 W an end: https://docs.nvidia.com/dgx-superpod/design-guide-cabling-data-centers/latest/port-power.html;
-# QSFP28 3.5 W: power class 4 of SFF-8636; SFP28 1 W: power level I of SFF-8431.
-_MEDIA = {
-    1_600: (Medium("DAC", 2, 0.1), Medium("SR", 50, 34.0), Medium("DR", 500, 34.0)),
-    800: (Medium("DAC", 2, 0.1), Medium("SR", 50, 17.0), Medium("DR", 500, 17.0)),
-    400: (Medium("DAC", 3, 0.1), Medium("SR", 50, 8.5), Medium("DR", 500, 8.5)),
-    200: (Medium("DAC", 2, 0.1), Medium("AOC", 100, 6.0), Medium("DR", 500, 6.0)),
-    100: (Medium("DAC", 5, 0.1), Medium("AOC", 100, 3.5), Medium("DR", 500, 3.5)),
-    25: (Medium("DAC", 5, 0.1), Medium("AOC", 100, 1.0), Medium("LR", 500, 1.0)),
-    1: (Medium("Cat6", 100, 0.0), Medium("LX", 500, 1.0)),
-}  # 1.6T: twice the 800G transceiver, none is published
+
+def media(bits_per_s: float) -> list[Class]:
+    """Classes of cable for a port, the shortest first: those of the next rate where its own has none."""
+    known = classes()
+    rates = sorted({each.bits_per_s for each in known.values()})
+    rate = next((each for each in rates if each >= bits_per_s), rates[-1])
+    return sorted((each for each in known.values() if each.bits_per_s == rate), key=lambda each: each.reach_m)
 
 
-def media(bits_per_s: float) -> tuple[Medium, ...]:
-    """Classes of cable for a port, the cheapest and shortest first."""
-    rate = bits_per_s / 1e9
-    return _MEDIA[min((each for each in _MEDIA if each >= rate), default=max(_MEDIA))]
-
-
-def medium(bits_per_s: float, length_m: float) -> Medium:
+def medium(bits_per_s: float, length_m: float) -> Class:
     """The first class that reaches so far; the one that reaches farthest where none does."""
     known = media(bits_per_s)
     return next((each for each in known if each.reach_m >= length_m), known[-1])
@@ -81,15 +62,15 @@ def medium(bits_per_s: float, length_m: float) -> Medium:
 
 def schedule(fabric: Fabric, hall: Hall = HALL) -> list[Cable]:
     """All cables of all planes, alike ones together: what to order."""
-    wanted: Counter[tuple[str, str, int]] = Counter()
+    wanted: Counter[tuple[str, int]] = Counter()
     for link, length in lengths(fabric, hall):
-        sort = medium(fabric.port_bits_per_s, length).name
-        wanted[link.lower.rstrip("0123456789"), sort, length] += link.cables
+        wanted[link.lower.rstrip("0123456789"), length] += link.cables
     order = {"node": 0, "manager": 1, "leaf": 2, "spine": 3}
-    return [
-        Cable(*key, count)
-        for key, count in sorted(wanted.items(), key=lambda item: (order[item[0][0]], item))
-    ]
+    made = []
+    for (level, length), count in sorted(wanted.items(), key=lambda item: (order[item[0][0]], item[0][1])):
+        sort = medium(fabric.port_bits_per_s, length)
+        made.append(Cable(level, sort.name, sort.medium, length, count, sort.end_power_w))
+    return made
 
 
 def lengths(fabric: Fabric, hall: Hall = HALL) -> Iterator[tuple[Link, int]]:
@@ -99,9 +80,9 @@ def lengths(fabric: Fabric, hall: Hall = HALL) -> Iterator[tuple[Link, int]]:
         yield link, spots.length(link)
 
 
-def optics_w(cables: list[Cable], bits_per_s: float) -> float:
+def optics_w(cables: list[Cable]) -> float:
     """Drawn by both ends of all cables."""
-    return sum(2 * medium(bits_per_s, cable.length_m).end_w * cable.count for cable in cables)
+    return sum(2 * cable.end_power_w * cable.count for cable in cables)
 
 
 class _Spots:

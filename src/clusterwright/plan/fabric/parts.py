@@ -36,6 +36,7 @@ class Switch:
     name: str = ""
     protocol: str = "infiniband"  # infiniband, roce, ethernet
     power_w: float = 0.0  # typical, without optics; 0: not known
+    latency_s: float = 0.0  # port to port; 0: not known
 
     @property
     def title(self) -> str:
@@ -45,7 +46,7 @@ class Switch:
     def split(self, planes: int) -> Switch:
         """The same switch with every port split in so many, each of its own plane."""
         ports, rate = self.ports * planes, self.port_bits_per_s // planes
-        return Switch(ports, rate, self.title, self.protocol, self.power_w)
+        return Switch(ports, rate, self.title, self.protocol, self.power_w, self.latency_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,8 @@ class Fabric:
     @property
     def latency_s(self) -> float:
         """Of the switches between the two nodes farthest apart."""
-        return max(0, self.hops) * HOP_S.get(self.switch.protocol, HOP_S["ethernet"])
+        each = self.switch.latency_s or HOP_S.get(self.switch.protocol, HOP_S["ethernet"])
+        return max(0, self.hops) * each
 
     @property
     def switch_power_w(self) -> float:

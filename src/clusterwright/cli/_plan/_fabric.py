@@ -1,0 +1,254 @@
+"""What `wright plan fabric` finds, and how it prints it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clusterwright.cli._plan._tables import write_table
+from clusterwright.cli._show import say, show_table, show_text
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.plan.fabric.cables import Hall
+from clusterwright.plan.fabric.compare import Compared, Wanted, build, compare
+from clusterwright.plan.fabric.design import Options
+from clusterwright.plan.fabric.networks import Networks, networks
+from clusterwright.plan.fabric.parts import Kind
+from clusterwright.plan.fabric.switches import for_ports, switch_of, usual_switch
+from clusterwright.plan.machines import Wiring, machine, machine_of
+from clusterwright.units import QuantityError, parse_rate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clusterwright.cli._plan.fabric import Join, Trained
+    from clusterwright.plan.fabric.advice import Advice
+    from clusterwright.plan.fabric.parts import Fabric
+    from clusterwright.plan.run import Machine, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that is printed."""
+
+    wanted: Wanted
+    machine: Machine
+    hosts: tuple[str, ...]
+    rows: tuple[Compared, ...]
+    chosen: Fabric
+    three: Networks
+    whole: bool  # one kind was asked for
+    advice: Advice | None = None
+
+
+def find(join: Join, trained: Trained, kind: str) -> Found:
+    """Design, compare, choose."""
+    made, hosts = _machine(join)
+    wanted = _wanted(join, made, len(hosts))
+    run = _run(trained, made) if trained.model else None
+    chosen = Kind(kind) if kind != "all" else Kind.RAIL if wanted.ports_per_node > 1 else Kind.FAT_TREE
+    fabric = build(chosen, wanted)
+    rows = compare(wanted, made, run, () if kind == "all" else (chosen,))
+    return Found(wanted, made, hosts, rows, fabric, networks(fabric), kind != "all", _advice(run))
+
+
+def _machine(join: Join) -> tuple[Machine, tuple[str, ...]]:
+    from clusterwright import catalog  # noqa: PLC0415 (start-up time)
+
+    if join.cluster:
+        from clusterwright.spec.load import load_cluster  # noqa: PLC0415 (start-up time)
+
+        cluster = load_cluster(join.cluster)
+        groups = [group for group in cluster.nodes.values() if group.gpus]
+        hosts = tuple(name for group in groups for name in group.names())
+        return machine_of(cluster, None, catalog.gpus().values()), hosts
+    if join.nodes is None or join.nodes < 1:
+        message = "no nodes are given" if join.nodes is None else f"{join.nodes} nodes are none"
+        mend = "give --nodes 64, or --cluster cluster.yaml"
+        raise WrightError.of("fabric-size", message, mend, exit_code=EXIT_USAGE)
+    gpu = catalog.gpu(join.gpu)
+    wiring = Wiring(join.gpus_per_node, None, join.network, join.nics, _rate(join.nic_rate))
+    per_node = machine(gpu, 1, wiring).gpus_per_node
+    made = machine(gpu, join.nodes * per_node, wiring)
+    width = len(str(join.nodes))
+    return made, tuple(f"gpu{number:0{width}}" for number in range(1, join.nodes + 1))
+
+
+def _rate(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_rate(text)
+    except QuantityError as why:
+        message = f"--nic-rate: {why.message}"
+        raise WrightError.of("bad-quantity", message, why.mend, exit_code=EXIT_USAGE) from why
+
+
+def _wanted(join: Join, made: Machine, nodes: int) -> Wanted:
+    network = made.network
+    protocol = "infiniband" if network.kind == "none" else network.kind
+    rate = network.nic_bytes_per_s * 8
+    switch = switch_of(join.switch, protocol) if join.switch else usual_switch(rate, protocol)
+    options = Options(join.tiers, join.planes, join.manager_ports)
+    nics = join.nics if join.nics is not None else int(network.nics)
+    hall = Hall(nodes_per_rack=join.nodes_per_rack)
+    return Wanted(nodes, nics, for_ports(switch, rate), join.oversubscription, options, hall)
+
+
+def _run(trained: Trained, made: Machine) -> Run:
+    from clusterwright.catalog.hf import model_of  # noqa: PLC0415 (start-up time)
+    from clusterwright.plan.run import Run, Training  # noqa: PLC0415
+    from clusterwright.plan.sizing.layouts import searched, stack_for  # noqa: PLC0415
+
+    training = Training(model_of(str(trained.model)), trained.seq, trained.global_batch)
+    cut = searched(training, made)
+    if cut is None:
+        message = f"{trained.model} does not fit on {made.gpus} x {made.gpu.name}"
+        asked = f"--model {trained.model} --gpu {made.gpu.name} --gpus {made.gpus}"
+        mend = f"wright plan search {asked} says what would help"
+        raise WrightError.of("fabric-model", message, mend, exit_code=EXIT_USAGE)
+    return Run(training, cut.layout, made, stack_for(training.task))
+
+
+def _advice(run: Run | None) -> Advice | None:
+    if run is None:
+        return None
+    from clusterwright.plan.fabric.advice import advise  # noqa: PLC0415 (needs the time model)
+
+    return advise(run)
+
+
+def document(found: Found) -> dict[str, Any]:
+    """For --json."""
+    from clusterwright.plan.fabric.record import (  # noqa: PLC0415 (only for JSON)
+        compared_record,
+        networks_record,
+    )
+
+    return {
+        "kinds": [compared_record(row) for row in found.rows],
+        "networks": networks_record(found.three),
+        "advice": found.advice,
+        "topology_conf": _topology(found) if found.whole else None,
+    }
+
+
+def write_svg(path: Path, found: Found) -> None:
+    """The drawing, in both languages, with its own colours."""
+    from clusterwright.plan.fabric.drawing import svg  # noqa: PLC0415 (only where it is drawn)
+
+    write_table(path, svg(found.chosen, "both", standalone=True))
+
+
+def write_cables(path: Path, found: Found) -> None:
+    """Every cable as a row."""
+    from clusterwright.plan.fabric.record import cable_rows  # noqa: PLC0415 (only where it is written)
+
+    rows = (",".join(map(str, row)) for row in cable_rows(found.chosen, found.wanted.hall))
+    write_table(path, "\n".join(["from,to,cables,length_m,class", *rows, ""]))
+
+
+def tell(found: Found) -> None:
+    """Tables on stdout, and what to ask next on stderr."""
+    network, switch = found.machine.network, found.wanted.switch
+    rate = switch.port_bits_per_s / 1e9
+    show_text(
+        f"{found.wanted.nodes} nodes of {found.machine.gpus_per_node} x {found.machine.gpu.name}, "
+        f"{found.wanted.ports_per_node} x {rate:g} Gbit/s {network.kind}, "
+        f"switch {switch.title} ({switch.ports} ports)\n"
+    )
+    _tell_kinds(found)
+    if found.whole:
+        _tell_whole(found)
+    _tell_networks(found.three)
+    if found.advice:
+        _tell_advice(found.advice)
+    else:
+        say("with --model, steps are compared too, and whether InfiniBand pays")
+
+
+def _tell_kinds(found: Found) -> None:
+    steps = any(row.step_s for row in found.rows)
+    head = ("kind", "levels", "switches", "cables", "ports free", "bisection", "shared", "hops",
+            "all-reduce 1 GiB", "scattered", "power", "switches and cables")  # fmt: skip
+    show_table((*head, *(("step",) if steps else ())), [_kind_row(row, steps=steps) for row in found.rows])
+    for row in found.rows:
+        if row.cost and row.cost.unknown:
+            say(f"{row.kind}: no price is known of {', '.join(sorted(row.cost.unknown))}")
+
+
+def _kind_row(row: Compared, *, steps: bool) -> tuple[str, ...]:
+    made = row.fabric
+    if made is None:
+        return (row.kind, row.why_not)
+    counts = " + ".join(str(level.count) for level in made.levels) or "0"
+    cells = (
+        row.kind, str(made.tiers), counts, str(made.cables), str(sum(level.ports_free for level in made.levels)),
+        f"{made.bisection_bits_per_s / 1e12:.4g} Tbit/s", f"{made.oversubscription:.3g}:1", str(max(0, made.hops)),
+        f"{row.all_reduce_s * 1e3:.3g} ms", f"{row.all_reduce_scattered_s * 1e3:.3g} ms",
+        f"{row.power_w / 1e3:.3g} kW", _money(row),
+    )  # fmt: skip
+    return (*cells, *((f"{row.step_s:.4g} s",) if steps else ()))
+
+
+def _money(row: Compared) -> str:
+    if row.cost is None or not row.cost.likely:
+        return "not known"
+    low, likely, high = (value / 1e6 for value in (row.cost.low, row.cost.likely, row.cost.high))
+    return f"{likely:.3g} M {row.cost.currency} ({low:.2g} to {high:.2g})"
+
+
+def _tell_whole(found: Found) -> None:
+    made = found.chosen
+    show_text("")
+    show_table(
+        ("level", "switches", "cables under it", "ports used", "ports free"),
+        [
+            tuple(map(str, (level.name, level.count, level.cables_down, level.ports_used, level.ports_free)))
+            for level in made.levels
+        ],
+    )
+    show_text("\ncables to order (lengths are estimates):")
+    rows = [
+        (cable.level, cable.item, f"{cable.length_m} m", str(cable.count))
+        for cable in next(iter(found.rows)).cables
+    ]
+    show_table(("from", "class", "length", "cables"), rows)
+    show_text(f"\ntopology.conf:\n\n{_topology(found)}\ncluster.yaml, each group with its other fields:\n")
+    from clusterwright.plan.fabric.topology import cluster_lines  # noqa: PLC0415 (ClusterShell is slow to import)
+
+    show_text(cluster_lines(made, found.hosts))
+
+
+def _topology(found: Found) -> str:
+    from clusterwright.plan.fabric.topology import block_lines, topology_lines  # noqa: PLC0415 (likewise)
+
+    trays = found.machine.nvlink_domain // found.machine.gpus_per_node
+    lines = topology_lines(found.chosen, found.hosts)
+    if trays > 1:
+        blocks = block_lines(found.hosts, trays)
+        lines += f"\n# or, with topology/block, so that NVLink's racks stay together:\n{blocks}"
+    return lines
+
+
+def _tell_networks(three: Networks) -> None:
+    show_text("\nthe three networks:")
+    rows = []
+    for name, made in (
+        ("compute", three.compute),
+        ("storage", three.storage),
+        ("management", three.management),
+    ):
+        counts = " + ".join(f"{level.count} {level.name}" for level in made.levels) or "none"
+        ports = f"{made.nodes} x {made.ports_per_node} x {made.port_bits_per_s / 1e9:g} Gbit/s"
+        rows.append((name, str(made.kind), made.switch.title, ports, counts, str(made.cables)))
+    show_table(("network", "kind", "switch", "ports", "switches", "cables"), rows)
+
+
+def _tell_advice(advice: Advice) -> None:
+    show_text("\nthe same training on other networks:")
+    rows = [
+        (each.name, f"{each.step_s:.4g} s", f"{each.waiting:.1%}", f"{each.slower:.1%}")
+        for each in advice.choices
+    ]
+    show_table(("network", "step", "waits for it", "slower than the fastest"), rows)
+    show_text(f"\n{advice.verdict}")

@@ -1,0 +1,71 @@
+"""A comparison as plain values, for JSON and tables: what the types compute is written out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clusterwright.plan.fabric.cables import lengths, medium
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterwright.plan.fabric.cables import Hall
+    from clusterwright.plan.fabric.compare import Compared
+    from clusterwright.plan.fabric.networks import Networks
+    from clusterwright.plan.fabric.parts import Fabric
+
+
+def fabric_record(fabric: Fabric) -> dict[str, Any]:
+    """One fabric: sizes in bit/s and seconds, and its levels."""
+    return {
+        "kind": str(fabric.kind),
+        "nodes": fabric.nodes,
+        "ports_per_node": fabric.ports_per_node,
+        "port_bits_per_s": fabric.port_bits_per_s,
+        "switch": fabric.switch.title,
+        "planes": fabric.planes,
+        "levels": [
+            {"name": level.name, "switches": level.count, "cables_down": level.cables_down,
+             "ports_used": level.ports_used, "ports_free": level.ports_free}
+            for level in fabric.levels
+        ],
+        "switches": fabric.switches,
+        "cables": fabric.cables,
+        "hops": fabric.hops,
+        "latency_s": fabric.latency_s,
+        "bisection_bits_per_s": fabric.bisection_bits_per_s,
+        "oversubscription": fabric.oversubscription,
+    }  # fmt: skip
+
+
+def compared_record(row: Compared) -> dict[str, Any]:
+    """One row of the comparison."""
+    if row.fabric is None:
+        return {"kind": str(row.kind), "why_not": row.why_not}
+    return {
+        **fabric_record(row.fabric),
+        "power_w": row.power_w,
+        "cost": row.cost,
+        "all_reduce_1gib_s": row.all_reduce_s,
+        "all_reduce_1gib_scattered_s": row.all_reduce_scattered_s,
+        "step_s": row.step_s or None,
+        "schedule": row.cables,
+    }
+
+
+def networks_record(three: Networks) -> dict[str, Any]:
+    """The three networks."""
+    return {
+        name: fabric_record(made)
+        for name, made in (
+            ("compute", three.compute),
+            ("storage", three.storage),
+            ("management", three.management),
+        )
+    }
+
+
+def cable_rows(fabric: Fabric, hall: Hall) -> Iterator[tuple[str, str, int, int, str]]:
+    """Every link of one plane: from, to, cables, metres, class."""
+    for link, length in lengths(fabric, hall):
+        yield link.lower, link.upper, link.cables, length, medium(fabric.port_bits_per_s, length).name
