@@ -62,7 +62,7 @@ def _variants(mesh, training, on, options):
         1
     ]
     ranks, node = mesh.dp * mesh.cp, on.gpus_per_node // mesh.tp
-    shards = [(z, 0) for z in options.zero if z == 0 or ranks > 1]
+    shards = [(z, 0) for z in options.zero if z in (0, min(options.zero)) or ranks > 1]
     if 1 < node < ranks and ranks % node == 0:
         shards += [(z, node) for z in options.zero if z]
     shards = [(z, s) for z, s in shards if not (z == 2 and mesh.pp > 1)]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.plan.memory import peak
-from clusterwright.plan.run import Layout, Run
-from clusterwright.plan.search.engine import SCHEDULES, Found, Searcher
+from clusterwright.plan.search.engine import Found, Searcher
 from clusterwright.plan.search.kept import FAMILIES
 from clusterwright.plan.search.meshes import meshes
-from clusterwright.plan.search.outcome import Loss, Outcome, Plan
+from clusterwright.plan.search.outcome import Loss, Outcome
+from clusterwright.plan.search.plans import plans, table
 from clusterwright.plan.search.remedies import remedies
-from clusterwright.plan.search.space import CHOICES, FIELDS
 from clusterwright.plan.search.why import loses, too_large
-from clusterwright.plan.speed import iteration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,25 +35,43 @@ def answer(training: Training, machine: Machine, options: Options) -> Outcome:
     if not found.considered:
         _nothing_divides(training, machine, refused)
     outcome = Outcome(training, machine, options.stack, found.counts(dict(refused)))
-    if not found.kept.columns:
-        nearest = min(found.nearest.values(), key=lambda cell: float(cell["memory"]))
-        outcome = replace(outcome, nearest=_plan(searcher, nearest), families=_losses(searcher, found, None))
-        return (
-            replace(outcome, remedies=remedies(training, machine, replace(options, advise=False), answer))
-            if options.advise
-            else outcome
-        )
-    ranked = _plans(searcher, found, found.kept.fastest(options.top))
-    by_mesh = _plans(searcher, found, found.kept.fastest_of("mesh")[: max(options.top, 2)])
+    if found.kept.columns:
+        return _ranked(outcome, searcher, found, options)
+    nearest = plans(searcher.plan, table(list(found.nearest.values())))
+    losses = tuple(Loss(plan.family, plan, fits=False, why=too_large(plan)) for plan in nearest)
+    least = min(nearest, key=lambda plan: float(plan.memory.total))
+    outcome = replace(outcome, nearest=least, families=_in_order(losses))
+    if not options.advise:
+        return outcome
+    return replace(outcome, remedies=remedies(training, machine, replace(options, advise=False), answer))
+
+
+def _ranked(outcome: Outcome, searcher: Searcher, found: Found, options: Options) -> Outcome:
+    """With what fits, in order."""
+    kept, every = found.kept, plans(searcher.plan, found.kept.columns)
+    best = every[0]
+    by_mesh = tuple(every[at] for at in kept.fastest_of("mesh")[: max(options.top, 2)])
+    fitting = [every[at] for at in kept.fastest_of("family")]
+    never = [cell for code, cell in found.nearest.items() if not np.isfinite(kept.of_family[code])]
+    too_much = plans(searcher.plan, table(never)) if never else []
+    losses = [
+        Loss(plan.family, plan, fits=True, why=loses(plan, best)) for plan in fitting if plan is not best
+    ]
+    losses += [Loss(plan.family, plan, fits=False, why=too_large(plan)) for plan in too_much]
     return replace(
         outcome,
-        best=ranked[0],
-        ranked=ranked,
-        runner_up_why=loses(by_mesh[1], ranked[0]) if len(by_mesh) > 1 else "",
+        best=best,
+        ranked=tuple(every[: options.top]),
+        runner_up_why=loses(by_mesh[1], best) if len(by_mesh) > 1 else "",
         meshes=by_mesh,
-        pareto=_plans(searcher, found, found.kept.front(found.kept.columns)),
-        families=_losses(searcher, found, ranked[0]),
+        pareto=tuple(every[at] for at in kept.front(kept.columns)),
+        families=_in_order(losses),
     )
+
+
+def _in_order(losses: Iterable[Loss]) -> tuple[Loss, ...]:
+    """The plainest family first."""
+    return tuple(sorted(losses, key=lambda loss: -FAMILIES.index(loss.family)))
 
 
 def _nothing_divides(training: Training, machine: Machine, refused: Mapping[str, int]) -> None:
@@ -66,36 +83,3 @@ def _nothing_divides(training: Training, machine: Machine, refused: Mapping[str,
         "take a number of GPUs and a global batch with more small factors, e.g. powers of 2",
         exit_code=EXIT_USAGE,
     )
-
-
-def _plans(searcher: Searcher, found: Found, where: Iterable[int]) -> tuple[Plan, ...]:
-    columns = found.kept.columns
-    return tuple(_plan(searcher, {name: column[at] for name, column in columns.items()}) for at in where)
-
-
-def _plan(searcher: Searcher, cell: Mapping[str, Any]) -> Plan:
-    """One layout, predicted anew with plain numbers."""
-    whole: dict[str, Any] = {name: int(cell[name]) for name in (*FIELDS, *CHOICES)}
-    run: Run = searcher.plan(Layout(**whole, schedule=SCHEDULES[int(cell["schedule"])]))
-    return Plan(run, FAMILIES[int(cell["family"])], iteration(run), peak(run))
-
-
-def _losses(searcher: Searcher, found: Found, best: Plan | None) -> tuple[Loss, ...]:
-    """Every other family with a layout, in the order of Family."""
-    kept = found.kept
-    fitting = {
-        plan.family: plan
-        for plan in _plans(searcher, found, kept.fastest_of("family"))
-        if best is None or plan.family is not best.family
-    }
-    losses = {
-        family: Loss(family, plan, fits=True, why=loses(plan, best))
-        for family, plan in fitting.items()
-        if best
-    }
-    for code, cell in found.nearest.items():
-        family = FAMILIES[code]
-        if family not in fitting and (best is None or family is not best.family):
-            plan = _plan(searcher, cell)
-            losses[family] = Loss(family, plan, fits=False, why=too_large(plan))
-    return tuple(losses[family] for family in reversed(FAMILIES) if family in losses)

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clusterwright.plan.memory import peak_bytes
-from clusterwright.plan.run import Run, Schedule
+from clusterwright.plan.run import Run
 from clusterwright.plan.search.kept import Kept, families
 from clusterwright.plan.search.meshes import Mesh
 from clusterwright.plan.search.outcome import Counts
+from clusterwright.plan.search.plans import SCHEDULES
 from clusterwright.plan.search.space import Array, Block, Rows, block_of, decided, rows_of
 from clusterwright.plan.speed import iteration
 
 if TYPE_CHECKING:
-    from clusterwright.plan.run import Layout, Machine, Training
+    from clusterwright.plan.run import Layout, Machine, Schedule, Training
     from clusterwright.plan.search.options import Options
 
 CELLS = 60_000  # layouts of one block: arrays of half a MB, which stay in the cache of one core
-SCHEDULES = tuple(Schedule)
 
 
 class Lot(NamedTuple):

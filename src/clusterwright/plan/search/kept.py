@@ -83,10 +83,6 @@ class Kept:
         before = np.concatenate([[np.inf], np.minimum.accumulate(memory)[:-1]])
         return np.flatnonzero(memory < before)
 
-    def fastest(self, count: int) -> Array:
-        """Where the fastest are."""
-        return np.arange(min(count, len(self.columns.get("time", ()))))
-
     def fastest_of(self, name: str) -> Array:
         """Where the fastest of each mesh or family are, by time."""
         return _first_of(self.columns[name]) if self.columns else np.zeros(0, int)

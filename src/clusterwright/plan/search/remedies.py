@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterwright import catalog
 from clusterwright.errors import WrightError
+from clusterwright.plan.machines import nvlink_domain
 from clusterwright.plan.run import Offload, Recompute
 from clusterwright.plan.search.words import gib, layout_words
 
@@ -107,7 +108,9 @@ def _larger_gpu(training: Training, machine: Machine, options: Options, ask: Ask
     able = [gpu for gpu in catalog.gpus().values() if gpu.peak and gpu.vendor == machine.gpu.vendor]
     larger = [gpu for gpu in able if gpu.usable_bytes > machine.gpu.usable_bytes]
     for gpu in sorted(larger, key=lambda gpu: (gpu.usable_bytes, gpu.name)):
-        step = Step(f"take {gpu.name}", training, replace(machine, gpu=gpu), replace(options, top=1))
+        domain = nvlink_domain(gpu, machine.gpus_per_node) if gpu.link_bytes_per_s else 1
+        other = replace(machine, gpu=gpu, nvlink_domain=domain)
+        step = Step(f"take {gpu.name}", training, other, replace(options, top=1))
         if ": fits" in (told := _told(step, ask)):
             return told
     return ""

@@ -120,13 +120,13 @@ def _sequence_ok(row: dict[str, Array], sequence: Array, training: Training) -> 
 
 
 def _zero_ok(row: dict[str, Array], zero: Array, inside: Array, node: Array) -> Array:
-    """ZeRO needs ranks to shard over; a node's shards are fewer than all of them, and divide them.
+    """One rank has nothing to shard, and is listed once; a node's shards are fewer than all of them, and divide them.
 
     ZeRO 2 goes without a pipeline: a stage keeps whole gradients until its last microbatch (DeepSpeed refuses the two).
     """
     ranks = row["dp"] * row["cp"]
     in_nodes = (node > 1) & (node < ranks) & (ranks % node == 0)
-    shards: Array = np.where(inside > 0, in_nodes, (zero == 0) | (ranks > 1))
+    shards: Array = np.where(inside > 0, in_nodes, (zero == zero.min()) | (zero == 0) | (ranks > 1))
     allowed: Array = shards & ((zero != 2) | (row["pp"] == 1))
     return allowed
 
