@@ -1,10 +1,10 @@
-"""The inputs of a cost: no nonsense, dated."""
+"""The inputs of a cost: no nonsense."""
 
 import pytest
 
 from clusterwright.errors import WrightError
 from clusterwright.plan.cost.estimate import Estimate
-from clusterwright.plan.cost.figures import likely, old_prices, refuse_nonsense
+from clusterwright.plan.cost.figures import likely, refuse_nonsense
 
 
 def test_every_figure_that_cannot_be_is_told_at_once(inputs):
@@ -27,13 +27,6 @@ def test_good_figures_pass(inputs):
     refuse_nonsense(inputs)
 
     assert likely(inputs).pue == 1.3
-
-
-def test_an_old_price_is_said_to_be_old(inputs):
-    """More than half a year; the others are not."""
-    said = old_prices(inputs, "2026-11-21")
-
-    assert said == ["on_demand is of 2026-01-15 (10 months old)"]
 
 
 def test_an_estimate_is_in_order():

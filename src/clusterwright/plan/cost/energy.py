@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterwright.plan.cost.estimate import Estimate
 
 # Ember, Global Electricity Review 2024 (year 2023): world 480 g/kWh; France about 56, India 713.
-GRID = Estimate(56, 480, 713, "g CO2/kWh", "Ember, Global Electricity Review 2024", "2024-05")
+GRID = Estimate(56, 480, 713, "g CO2/kWh", "Ember, Global Electricity Review 2024")
 
 
 def kwh(node_kw: float, nodes: float, hours: float, pue: float) -> float:

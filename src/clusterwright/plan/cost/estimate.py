@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.prices import Price
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Low <= likely <= high, in `unit`; `currency` and `date` (YYYY-MM or YYYY-MM-DD) where it is a price."""
+    """Low <= likely <= high, in `unit`."""
 
     low: float
     likely: float
     high: float
     unit: str = ""
     source: str = ""
-    date: str = ""
-    currency: str = ""
 
     def __post_init__(self) -> None:
         if not self.low <= self.likely <= self.high:
@@ -23,14 +25,8 @@ class Estimate:
 
     def __add__(self, other: Estimate) -> Estimate:
         """The sum of two of one unit; its ends are the sums of the ends, so its range is a bound."""
-        source = self.source if self.source == other.source else f"{self.source}; {other.source}"
-        return replace(
-            self,
-            low=self.low + other.low,
-            likely=self.likely + other.likely,
-            high=self.high + other.high,
-            source=source,
-        )
+        sums = (self.low + other.low, self.likely + other.likely, self.high + other.high)
+        return replace(self, low=sums[0], likely=sums[1], high=sums[2])
 
     def times(self, factor: float, unit: str = "") -> Estimate:
         """So many of it, `factor` >= 0."""
@@ -46,3 +42,11 @@ class Estimate:
 def exactly(value: float, unit: str = "", source: str = "") -> Estimate:
     """A figure without a range."""
     return Estimate(value, value, value, unit, source)
+
+
+def priced(price: Price) -> Estimate:
+    """A price of the catalog."""
+    unit = f"{price.currency}/{price.per}"
+    return Estimate(
+        price.low, price.likely, price.high, unit, f"{price.source} ({price.quality}, {price.date})"
+    )

@@ -1,4 +1,4 @@
-"""What owning and renting a cluster costs, as inputs: each with a range, a source, and one currency for all."""
+"""What owning and renting a cluster costs, as inputs: each with a range and a source."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 from clusterwright.plan.cost.estimate import Estimate
-
-OLD_AFTER_MONTHS = 6  # prices of rented H100s fell by 44% within one (AWS, June 2025)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +59,3 @@ def _nonsense(inputs: Inputs) -> Iterator[str]:
             yield f"pue is {each.low:g}, but is the power of the hall over that of its IT, at least 1"
         if name == "life_years" and each.low == 0:
             yield "life_years is 0, but a purchase is written off over some years"
-
-
-def old_prices(inputs: Inputs, today: str) -> list[str]:
-    """One sentence for each price older than half a year on the day `today` (YYYY-MM-DD)."""
-    return [
-        f"{name} is of {each.date} ({_months(each.date, today)} months old)"
-        for name, each in inputs.items()
-        if each.currency and each.date and _months(each.date, today) > OLD_AFTER_MONTHS
-    ]
-
-
-def _months(since: str, until: str) -> int:
-    (year, month), (now_year, now_month) = (map(int, day.split("-")[:2]) for day in (since, until))
-    return (now_year - year) * 12 + now_month - month

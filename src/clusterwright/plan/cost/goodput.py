@@ -27,7 +27,7 @@ NODE_MTBF_H = Estimate(
 RESTART_S = Estimate(120, 600, 900, "s", "MegaScale 2402.15627; low: a hot spare that is already up")
 # Spot: share of instances reclaimed in a month, as the clouds' own advisors band it (p4d 5-10%, p5 15-20%).
 SPOT_RECLAIMED_A_MONTH = Estimate(
-    0.05, 0.15, 0.20, "share/month", "AWS Spot Instance Advisor bands for p4d and p5, 2026-02", "2026-02-24"
+    0.05, 0.15, 0.20, "share/month", "AWS Spot Instance Advisor bands for p4d and p5, 2026-02"
 )
 MONTH_H = 8760 / 12
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from clusterwright.plan.cost.estimate import Estimate
+from clusterwright.catalog.prices import Deal, Price
+from clusterwright.plan.cost.estimate import Estimate, priced
 
 _YEARS = 4.0
 _TCO = "public TCO pages, low quality (v2-pseo-ai GPU TCO)"
@@ -30,11 +32,25 @@ SHARES = {
     "life_years": Estimate(3, _YEARS, 6, "years", "what large clouds write servers off over, 4 to 6; 3 for GPUs"),
 }  # fmt: skip
 
+# Reserved 20 to 40% and spot 50 to 70% below on-demand: https://packet.ai/blog/gpu-pricing-models-compared
+DISCOUNTED = {Deal.RESERVED: (0.6, 0.7, 0.8), Deal.SPOT: (0.3, 0.4, 0.5)}
+
 # One engineer for 64 nodes, and a quarter of one at the least; our estimate, salary with everything on it.
 NODES_PER_ENGINEER, LEAST_ENGINEERS = 64, 0.25
-ENGINEER = Estimate(60_000, 150_000, 250_000, "USD/year", "our estimate", "2026-01", "USD")
+ENGINEER = Price(
+    "engineer", Deal.OWNED, "year", 60_000, 150_000, 250_000, "USD", "2026-01", "estimate", "our estimate"
+)  # fmt: skip
 
 
 def staff(nodes: float) -> Estimate:
     """People who look after so many nodes, in money a year."""
-    return ENGINEER.times(max(LEAST_ENGINEERS, nodes / NODES_PER_ENGINEER))
+    return priced(ENGINEER).times(max(LEAST_ENGINEERS, nodes / NODES_PER_ENGINEER))
+
+
+def discounted(on_demand: Price, deal: Deal) -> Price:
+    """What is paid for a GPU that no price of this deal is known of."""
+    low, likely, high = DISCOUNTED[deal]
+    return replace(
+        on_demand, deal=deal, low=on_demand.low * low, likely=on_demand.likely * likely,
+        high=on_demand.high * high, quality="estimate", source=f"from on-demand: {on_demand.source}",
+    )  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.cost.currency import one_currency
-from clusterwright.plan.cost.estimate import Estimate
+from clusterwright.catalog.prices import Price, one_currency
+from clusterwright.plan.cost.estimate import Estimate, priced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One item; `each` None where no price is known."""
+    """One item; `price` None where none is known."""
 
-    kind: str  # server, NIC, switch, cable, storage, rack
+    kind: str  # server, switch, cable, storage, rack
     item: str
     count: int
-    each: Estimate | None
+    price: Price | None
     why: str = ""
 
     @property
     def total(self) -> Estimate | None:
         """All of them."""
-        return self.each.times(self.count) if self.each else None
+        return priced(self.price).times(self.count, self.price.currency) if self.price else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,32 +33,31 @@ class Bill:
     """All lines, in one currency."""
 
     lines: tuple[Line, ...]
+    currency: str
 
     @property
     def total(self) -> Estimate:
         """Of the lines with a price: low, likely, high; the ends are bounds."""
-        whole = Estimate(0, 0, 0)
+        whole = Estimate(0, 0, 0, self.currency, "the bill of materials")
         for line in self.lines:
-            if line.total:
-                whole = line.total if not whole.high else whole + line.total
+            whole = whole + line.total if line.total else whole
         return whole
 
     @property
     def without_price(self) -> tuple[str, ...]:
         """What the total leaves out."""
-        return tuple(line.item for line in self.lines if line.each is None and line.count)
+        return tuple(line.item for line in self.lines if line.price is None)
 
-    def of(self, *kinds: str) -> Estimate:
-        """The total of some kinds."""
-        return Bill(tuple(line for line in self.lines if line.kind in kinds)).total
+    def of(self, *kinds: str) -> Bill:
+        """The lines of some kinds."""
+        return Bill(tuple(line for line in self.lines if line.kind in kinds), self.currency)
 
 
 def bill(lines: Iterable[Line]) -> Bill:
-    """Lines that are bought, as a bill.
+    """Lines of which any are bought, as a bill.
 
     Raises:
-        WrightError: currency-mixed, with every price.
+        WrightError: currency-mixed, with both places.
     """
     bought = tuple(line for line in lines if line.count > 0)
-    one_currency((line.item, line.each) for line in bought if line.each)
-    return Bill(bought)
+    return Bill(bought, one_currency(line.price for line in bought if line.price))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.sizing.claims import collectives, networks, sharing, tuning
+from clusterwright.plan.sizing.claims import collectives, networks, sharing, supplies, tuning
 from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ __all__ = ["CLAIMS", "Checked", "Verdict", "checked", "judged"]
 CLAIMS: tuple[Callable[[], Checked], ...] = (
     tuning.one_server,
     tuning.four_servers,
+    supplies.psu,
     networks.leaf_spine,
     networks.latency,
     networks.a_billion,

@@ -1,0 +1,102 @@
+"""All that `wright plan cost` says, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.cost import energy, owned, rented
+from clusterwright.plan.cost.break_even import break_even, saving_by_renting
+from clusterwright.plan.cost.figures import likely, refuse_nonsense
+from clusterwright.plan.cost.rented import Rent
+from clusterwright.plan.cost.tornado import ends, tornado
+
+if TYPE_CHECKING:
+    from clusterwright.plan.cost.break_even import BreakEven
+    from clusterwright.plan.cost.figures import Figures, Inputs
+    from clusterwright.plan.cost.rented import Fleet
+    from clusterwright.plan.cost.tornado import Bar
+
+UTILISATIONS = (0.10, 0.25, 0.50, 0.75, 0.90)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to come by the hours; money a GPU-hour, at the hours asked."""
+
+    name: str  # owned, on-demand, reserved, spot
+    per_gpu_hour: float
+    bounds: tuple[float, float]  # every input at its better and at its worse end
+    a_year: float
+    goodput: float
+    even: BreakEven | None  # of owning against it; None for owned itself
+    saving: float  # share of the owned cost that it saves
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Owned against rented for one cluster."""
+
+    hours: float  # of training a year
+    purchase: float
+    fixed_a_year: float
+    energy_an_hour: float
+    ways: tuple[Way, ...]
+    by_utilisation: tuple[
+        tuple[float, tuple[float, ...]], ...
+    ]  # share of the year, money a GPU-hour of each way
+    drivers: tuple[Bar, ...]  # of one owned GPU-hour
+    kwh: float  # a year
+    co2_kg: tuple[float, float, float]  # low, likely, high: by the grid
+
+
+def costs(inputs: Inputs, fleet: Fleet, hours: float) -> Costs:
+    """Both ways to come by `hours` hours a year of so many GPUs.
+
+    Raises:
+        WrightError: cost-figure, with every input that cannot be.
+    """
+    refuse_nonsense(inputs)
+    figures = likely(inputs)
+    used = energy.kwh(figures.node_kw, fleet.nodes, hours, figures.pue)
+    low, middle, high = (energy.co2_kg(used, grams) for grams in energy.GRID.triple)
+    return Costs(
+        hours=hours,
+        purchase=owned.purchase(figures, fleet.nodes),
+        fixed_a_year=owned.fixed_a_year(figures, fleet.nodes),
+        energy_an_hour=owned.energy_an_hour(figures, fleet.nodes),
+        ways=(_own(inputs, fleet, hours), *(_rent(inputs, fleet, rent, hours) for rent in Rent)),
+        by_utilisation=tuple((share, _at(figures, fleet, share)) for share in UTILISATIONS),
+        drivers=tornado(inputs, lambda point: _hour(point, fleet, hours)),
+        kwh=used,
+        co2_kg=(low, middle, high),
+    )
+
+
+def _hour(figures: Figures, fleet: Fleet, hours: float) -> float:
+    return owned.per_gpu_hour(figures, fleet.nodes, fleet.gpus, hours / owned.HOURS_A_YEAR)
+
+
+def _own(inputs: Inputs, fleet: Fleet, hours: float) -> Way:
+    figures = likely(inputs)
+    each = _hour(figures, fleet, hours)
+    bounds = ends(inputs, lambda point: _hour(point, fleet, hours))
+    return Way("owned", each, bounds, each * fleet.gpus * hours, rented.kept(fleet, None), None, 0.0)
+
+
+def _rent(inputs: Inputs, fleet: Fleet, rent: Rent, hours: float) -> Way:
+    figures = likely(inputs)
+    return Way(
+        name=rent.value,
+        per_gpu_hour=rented.per_gpu_hour(figures, fleet, rent),
+        bounds=ends(inputs, lambda point: rented.per_gpu_hour(point, fleet, rent)),
+        a_year=rented.a_year(figures, fleet, rent, hours),
+        goodput=rented.kept(fleet, rent),
+        even=break_even(figures, fleet, rent, hours),
+        saving=saving_by_renting(figures, fleet, rent, hours),
+    )
+
+
+def _at(figures: Figures, fleet: Fleet, share: float) -> tuple[float, ...]:
+    mine = owned.per_gpu_hour(figures, fleet.nodes, fleet.gpus, share)
+    return (mine, *(rented.per_gpu_hour(figures, fleet, rent) for rent in Rent))

@@ -1,0 +1,183 @@
+"""What a cluster is bought from: servers, three networks, storage, racks."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from clusterwright.catalog import parts
+from clusterwright.catalog.prices import Deal, Price, price
+from clusterwright.plan.cost.inputs import server_of
+from clusterwright.plan.fabric.cables import schedule
+from clusterwright.plan.fabric.design import design
+from clusterwright.plan.fabric.networks import OUT_OF_BAND_SWITCH, networks
+from clusterwright.plan.fabric.parts import Kind, Switch
+from clusterwright.plan.parameters import count
+from clusterwright.plan.power import LIMITS, hall, node_of, node_power
+from clusterwright.plan.sizing.bill import Bill, Line, bill
+from clusterwright.plan.storage import Demand, Option, Workload, demand, options
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.parts import Server
+    from clusterwright.plan.fabric.networks import Networks
+    from clusterwright.plan.fabric.parts import Fabric
+    from clusterwright.plan.power import Hall
+    from clusterwright.plan.run import Machine
+    from clusterwright.plan.sizing.fewest import Sized
+
+# None has a list price that we read; they are our estimates, and small beside the servers.
+_OURS = ("USD", "2026-01", "estimate", "our estimate")
+RACK = Price("rack of 42 U", Deal.OWNED, "rack", 1500, 2500, 4000, *_OURS)
+PDU = Price("PDU, three-phase, metered", Deal.OWNED, "PDU", 800, 1500, 3000, *_OURS)
+STORAGE_SERVER = Price("storage server without drives", Deal.OWNED, "server", 8000, 12000, 20000, *_OURS)
+DRIVES_A_SERVER, STORAGE_DRIVE = 24, "nvme-gen4-7.68tb"  # 24 bays of 2.5 inches are the common 2U server
+PDUS_A_RACK = 2  # one on each feed
+TOKEN_BYTES = 4
+FILE_BYTES = 1e9  # token files are packed into large ones
+MINUTE_S = 60.0
+USABLE = 0.5  # of drives under RAID 10
+
+
+@dataclass(frozen=True, slots=True)
+class Materials:
+    """The bill, and what was designed for it."""
+
+    bill: Bill
+    networks: Networks | None  # None: one server needs no fabric
+    hall: Hall
+    storage: Option | None  # None: no system is enough
+    demand: Demand
+
+
+def materials(size: Sized, nodes: int, own: Own | None = None) -> Materials:
+    """What to buy for `nodes` nodes that do this workload.
+
+    Raises:
+        WrightError: currency-mixed; power-size where the power of the GPU is not known.
+    """
+    machine, need = size.machine, _demand(size)
+    server = server_of(machine.gpu, own)
+    found = next((each for each in options(need, nodes) if each.enough), None)
+    nets = networks(_compute(machine, nodes, own), found.servers if found else 1) if nodes > 1 else None
+    housed = _housed(machine, nodes, server, nets)
+    lines = [
+        *_servers(machine, nodes, server, own),
+        *(_fabrics(nets, own) if nets else [_alone(own)]),
+        *_storage(found, need, own),
+        *_racks(housed),
+    ]
+    return Materials(bill(lines), nets, housed, found, need)
+
+
+def _demand(size: Sized) -> Demand:
+    """Of storage: the tokens of an epoch, and checkpoints as often as is best for this number of nodes."""
+    work = size.workload
+    tokens = work.samples * work.training.seq_len
+    return demand(
+        Workload(
+            parameters=count(work.training.architecture).total,
+            dataset_bytes=tokens * TOKEN_BYTES,
+            samples=work.samples,
+            samples_per_s=size.tokens_per_s / work.training.seq_len,
+            files=max(1.0, tokens * TOKEN_BYTES / FILE_BYTES),
+            precision=work.training.precision,
+            checkpoint_every_s=max(MINUTE_S, size.kept.checkpoint_every_s),
+        )
+    )
+
+
+def _compute(machine: Machine, nodes: int, own: Own | None) -> Fabric:
+    """A tree without oversubscription over all ports of the nodes, of the smallest switch that does."""
+    rate = int(machine.network.nic_bytes_per_s * 8)
+    return design(Kind.FAT_TREE, nodes, int(machine.network.nics), _switch(machine.network.kind, rate, own))
+
+
+def _switch(kind: str, rate: int, own: Own | None) -> Switch:
+    """The switch whose ports, split where they are twice as fast, have this rate; the largest of them."""
+    protocol = "infiniband" if kind == "infiniband" else "ethernet"
+    known = [*(own.switches.values() if own else ()), *parts.switches().values()]
+    fitting = [
+        each for each in known if each.protocol == protocol and each.port_bits_per_s in {rate, 2 * rate}
+    ]
+    if not fitting:
+        return Switch(64, rate, f"64 ports of {rate / 1e9:g} Gbit/s", protocol)
+    best = max(fitting, key=lambda each: (each.port_bits_per_s == rate, each.ports))
+    times = round(best.port_bits_per_s / rate)
+    return Switch(best.ports * times, rate, best.name, protocol, best.power_w)
+
+
+def _housed(machine: Machine, nodes: int, server: Server | None, nets: Networks | None) -> Hall:
+    rated_w = server.power_w if server and server.gpus >= machine.gpus_per_node else 0.0
+    node = node_of(machine.gpu, machine.gpus_per_node, rated_w, int(machine.network.nics) or 1)
+    units = math.ceil(nodes * machine.gpus_per_node / node.gpus)  # superchips come by the rack
+    limits = replace(LIMITS, rack_w=max(LIMITS.rack_w, node_power(node).planned_w))
+    fabrics = (nets.compute, nets.storage, nets.management) if nets else ()
+    return hall(node, units, limits, sum(each.switch_power_w for each in fabrics))
+
+
+def _servers(machine: Machine, nodes: int, server: Server | None, own: Own | None) -> Iterator[Line]:
+    gpus = nodes * machine.gpus_per_node
+    if server is None:
+        why = f"no server with {machine.gpu.name} is in the catalog"
+        yield Line("server", f"server with {machine.gpus_per_node} x {machine.gpu.name}", nodes, None, why)
+        return
+    why = (
+        f"{server.gpus} x {server.gpu}, {server.cores} cores, {server.memory_bytes / 1e9:g} GB, drives, NICs"
+    )
+    number = math.ceil(gpus / server.gpus)
+    yield Line("server", server.name, number, price(server.name, Deal.OWNED, own), why)
+    nics = nodes * int(machine.network.nics) - number * server.nics
+    if machine.network.kind != "none" and nics > 0:
+        name = _nic(machine, own)
+        yield Line("NIC", name, nics, price(name, Deal.OWNED, own), "more ports than the server comes with")
+
+
+def _nic(machine: Machine, own: Own | None) -> str:
+    rate = machine.network.nic_bytes_per_s * 8
+    known = {**parts.nics(), **(own.nics if own else {})}
+    fitting = (name for name, each in known.items() if abs(each.port_bits_per_s - rate) < 1)
+    return next(fitting, f"NIC of {rate / 1e9:g} Gbit/s")
+
+
+def _alone(own: Own | None) -> Line:
+    name = OUT_OF_BAND_SWITCH
+    return Line(
+        "switch", name, 1, price(name, Deal.OWNED, own), "management; one server needs no other network"
+    )
+
+
+def _fabrics(nets: Networks, own: Own | None) -> Iterator[Line]:
+    named = {"compute": nets.compute, "storage": nets.storage, "management": nets.management}
+    for network, fabric in named.items():
+        name = fabric.switch.name.lower()
+        why = f"{network}: {fabric.kind}, {fabric.tiers} tier{'s' if fabric.tiers > 1 else ''}"
+        yield Line("switch", name, fabric.switches, price(name, Deal.OWNED, own), why)
+    for network, fabric in named.items():
+        rate = fabric.port_bits_per_s / 1e9
+        cables: Counter[str] = Counter()
+        for cable in schedule(fabric):
+            cables[f"{cable.medium.lower()}-{rate:g}"] += cable.count
+        for name, number in cables.items():
+            yield Line("cable", name, number, price(name, Deal.OWNED, own), network)
+
+
+def _storage(found: Option | None, need: Demand, own: Own | None) -> Iterator[Line]:
+    if found is None:
+        yield Line("storage", "shared storage", 1, None, "no one system is enough: wright plan storage")
+        return
+    drive = parts.storage(STORAGE_DRIVE, own)
+    drives = max(found.servers * 2, math.ceil(need.capacity_bytes / USABLE / drive.capacity_bytes))
+    servers = max(found.servers, math.ceil(drives / DRIVES_A_SERVER))
+    yield Line("storage", STORAGE_SERVER.item, servers, STORAGE_SERVER, f"{found.name}: {found.reason}")
+    why = f"{need.capacity_bytes / 1e12:.2g} TB of data and checkpoints, under RAID 10"
+    yield Line("storage", drive.name, drives, price(drive.name, Deal.OWNED, own), why)
+
+
+def _racks(housed: Hall) -> Iterator[Line]:
+    why = f"up to {housed.nodes_per_rack} in each, {housed.rack_w / 1e3:.0f} kW, cooled by {housed.cooling}"
+    yield Line("rack", RACK.item, housed.racks, RACK, why)
+    yield Line("rack", PDU.item, housed.racks * PDUS_A_RACK, PDU, "one on each of two feeds")

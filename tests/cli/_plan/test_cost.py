@@ -1,0 +1,57 @@
+"""`wright plan cost`."""
+
+import json
+
+import pytest
+
+from clusterwright.cli._plan.cost import cost
+from clusterwright.errors import WrightError
+
+
+def test_it_says_what_an_hour_costs_each_way(capsys):
+    """A table on stdout, old prices on stderr."""
+    assert cost(gpu="a100-80g", nodes=4) == 0
+
+    said = capsys.readouterr()
+    for word in ("owned", "on-demand", "reserved", "spot", "even at h/year", "what drives"):
+        assert word in said.out
+    assert "32 GPUs" in said.out
+
+
+def test_json_holds_every_input_with_its_source(capsys):
+    """So that nothing is taken on trust."""
+    cost(gpu="h100", nodes=2, hours=8000, json=True)
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["currency"] == "USD"
+    assert all(each["source"] for each in document["inputs"].values())
+    assert [way["name"] for way in document["costs"]["ways"]] == ["owned", "on-demand", "reserved", "spot"]
+
+
+def test_a_figure_of_ones_own(capsys):
+    """Free energy is cheaper by all of it."""
+    cost(gpu="h100", nodes=2, figure=("energy=0", "colocation=0:0:0"), json=True)
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["costs"]["energy_an_hour"] == 0
+    assert document["inputs"]["energy"]["source"] == "your own"
+
+
+def test_all_that_is_wrong_with_figures_is_told_at_once():
+    """A name, a number, an order."""
+    with pytest.raises(WrightError) as caught:
+        cost(gpu="h100", nodes=2, figure=("enrgy=1", "pue=x", "server=3:2:1"))
+
+    said = str(caught.value)
+    assert [finding.code for finding in caught.value.findings] == ["cost-figure"] * 3
+    assert "did you mean `energy`" in said
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(("nodes", "hours", "count"), [(0, 5000, 1), (1, 9000, 1), (-1, 0, 2)])
+def test_sizes_that_are_none(nodes, hours, count):
+    """No nodes, no hours, or more than a year has."""
+    with pytest.raises(WrightError) as caught:
+        cost(gpu="h100", nodes=nodes, hours=hours)
+
+    assert len(caught.value.findings) == count
