@@ -152,9 +152,18 @@ def _built(slug: str, image: int, classes: int) -> Cnn:
 
 
 def _resnet(
-    to: _Builder, blocks: tuple[int, ...], *, deep: bool, group_width: int = 0, wide: int = 1
+    to: _Builder,
+    blocks: tuple[int, ...],
+    *,
+    deep: bool,
+    group_width: int = 0,
+    wide: int = 1,
+    squeeze: int = 0,
 ) -> list[int]:
-    """Basic blocks (3x3, 3x3) or deep ones (1x1, 3x3, 1x1); ResNeXt's 3x3 has 32 groups."""
+    """Basic blocks (3x3, 3x3) or deep ones (1x1, 3x3, 1x1); ResNeXt's 3x3 has 32 groups.
+
+    `squeeze` divides the channels of squeeze and excitation after each block; 0: none.
+    """
     to.conv(64, 7, 2)
     to.side = ceil(to.side / 2)  # max pooling
     for stage, count in enumerate(blocks):
@@ -167,6 +176,8 @@ def _resnet(
                 to.conv(inner, 1)
                 to.conv(inner, 3, stride, 32 if group_width else 1)
                 to.conv(4 * width, 1)
+                if squeeze:
+                    to.squeeze(to.channels // squeeze)
             else:
                 to.conv(width, 3, stride)
                 to.conv(width, 3)
@@ -220,6 +231,7 @@ def _eighths(channels: float) -> int:
 
 _HE, _XIE, _ZAGORUYKO = "He et al. 1512.03385 table 1", "Xie et al. 1611.05431", "Zagoruyko et al. 1605.07146"
 _SIMONYAN, _SANDLER, _TAN = "Simonyan et al. 1409.1556", "Sandler et al. 1801.04381", "Tan et al. 1905.11946"
+_HU = "Hu et al. 1709.01507, on Xie et al. 1611.05431"
 _Build = Callable[[_Builder], list[int]]
 _NETWORKS: dict[str, tuple[int, _Build, str]] = {
     "resnet18": (224, partial(_resnet, blocks=(2, 2, 2, 2), deep=False), _HE),
@@ -229,6 +241,12 @@ _NETWORKS: dict[str, tuple[int, _Build, str]] = {
     "resnet152": (224, partial(_resnet, blocks=(3, 8, 36, 3), deep=True), _HE),
     "resnext5032x4d": (224, partial(_resnet, blocks=(3, 4, 6, 3), deep=True, group_width=4), _XIE),
     "resnext10132x8d": (224, partial(_resnet, blocks=(3, 4, 23, 3), deep=True, group_width=8), _XIE),
+    "resnext10132x4d": (224, partial(_resnet, blocks=(3, 4, 23, 3), deep=True, group_width=4), _XIE),
+    "seresnext10132x4d": (
+        224,
+        partial(_resnet, blocks=(3, 4, 23, 3), deep=True, group_width=4, squeeze=16),
+        _HU,
+    ),
     "wideresnet502": (224, partial(_resnet, blocks=(3, 4, 6, 3), deep=True, wide=2), _ZAGORUYKO),
     "vgg16": (224, partial(_vgg, blocks=(2, 2, 3, 3, 3)), _SIMONYAN),
     "vgg19": (224, partial(_vgg, blocks=(2, 2, 4, 4, 4)), _SIMONYAN),
