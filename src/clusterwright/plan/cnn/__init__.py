@@ -1,1 +1,7 @@
-"""Convolutional networks: FLOPs, memory traffic, input pipeline, scaling."""
+"""Images per second of convolutional networks, on one GPU and on many."""
+
+from clusterwright.plan.cnn.feed import Feed
+from clusterwright.plan.cnn.scaling import Point, scaling
+from clusterwright.plan.cnn.step import Job, Step, step
+
+__all__ = ["Feed", "Job", "Point", "Step", "scaling", "step"]

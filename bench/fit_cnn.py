@@ -1,0 +1,221 @@
+"""Fits catalog/data/fitted/cnn.json on bench/published/cnn_training.csv (rows of convolutional networks).
+
+Every coefficient has a prior and a width; what the rows do not say stays there. Run: python bench/fit_cnn.py
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from clusterwright.plan.cnn.coefficients import of
+from clusterwright.plan.cnn.rows import read
+from clusterwright.plan.cnn.step import step
+
+HERE = Path(__file__).parent
+ROWS = HERE / "published" / "cnn_training.csv"
+OUT = HERE.parent / "src/clusterwright/catalog/data/fitted/cnn.json"
+DEEP = "share of peak of a deep convolution"
+STREAM = "share of peak that a copy in device memory reaches"
+PRIORS = {
+    "compute.Volta": (0.7, 0.12, DEEP),
+    "compute.Turing": (0.7, 0.12, DEEP + "; no row"),
+    "compute.Ampere": (0.7, 0.12, DEEP),
+    "compute.Ampere graphics": (0.75, 0.12, DEEP + "; graphics cards exceed their nominal clock"),
+    "compute.Ada": (0.75, 0.12, DEEP + "; as graphics dies of Ampere"),
+    "compute.Hopper": (0.65, 0.12, DEEP),
+    "compute.Blackwell": (0.65, 0.12, DEEP + "; no row"),
+    "stream.Volta": (0.85, 0.1, STREAM),
+    "stream.Turing": (0.85, 0.1, STREAM + "; no row"),
+    "stream.Ampere": (0.85, 0.1, STREAM),
+    "stream.Ampere graphics": (0.85, 0.1, STREAM),
+    "stream.Ada": (0.9, 0.1, STREAM + "; a large cache"),
+    "stream.Hopper": (0.85, 0.1, STREAM),
+    "stream.Blackwell": (0.85, 0.1, STREAM + "; no row"),
+    "software.mxnet.traffic_16": (9.0, 0.2, "fused norm and activation: 3 forward, 5 backward, the sums"),
+    "software.mxnet.traffic_32": (9.0, 0.2, "as in mixed precision"),
+    "software.mxnet.image_s": (5e-6, 0.5, "decoded beside the training"),
+    "software.mxnet.layer_s": (5e-5, 0.5, "ten kernels of 5 us"),
+    "software.mxnet.exposed": (0.3, 0.7, ""),
+    "software.pytorch.traffic_16": (15.0, 0.2, "fused: 8; activation 5; sums 2"),
+    "software.pytorch.traffic_32": (15.0, 0.2, "likewise"),
+    "software.pytorch.image_s": (5e-5, 0.7, "no row"),
+    "software.pytorch.layer_s": (8e-5, 0.5, "ten kernels, each launched from Python"),
+    "software.pytorch.exposed": (0.3, 0.7, ""),
+    "software.pytorch-nchw.traffic_16": (25.0, 0.2, "as above, and each convolution's transposes: 10"),
+    "software.pytorch-nchw.traffic_32": (19.0, 0.2, "as above; some of them transposed"),
+    "software.pytorch-nchw.image_s": (1e-4, 1.0, ""),
+    "software.pytorch-nchw.layer_s": (8e-5, 0.5, "as channels last"),
+    "software.pytorch-nchw.exposed": (0.3, 0.7, ""),
+    "software.tensorflow.traffic_16": (13.0, 0.2, "between MXNet's and PyTorch's; no row"),
+    "software.tensorflow.traffic_32": (13.0, 0.2, "likewise"),
+    "software.tensorflow.image_s": (5e-5, 0.7, "no row"),
+    "software.tensorflow.layer_s": (8e-5, 0.5, "no row"),
+    "software.tensorflow.exposed": (0.5, 0.7, "no row"),
+    "softness": (2.5, 0.3, "compute and memory traffic overlap in part"),
+    "depth": (32.0, 0.5, "a tile of the tensor cores is 16 or 32 deep"),
+    "winograd": (1.5, 0.2, "at most 2.25 (Lavin and Gray 1509.09308)"),
+    "joule_per_flop": (3e-12, 0.5, "312 TFLOP/s at 400 W: 1.3 pJ, memory beside it"),
+    "jitter": (0.02, 0.7, ""),
+}
+GRADIENT_BYTES = {
+    "mxnet": 2,
+    "pytorch": 4,
+    "pytorch-nchw": 4,
+    "tensorflow": 4,
+}  # DDP's are the weights' own: fp32
+
+
+def usable(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Rows with a throughput, of convolutional networks."""
+    with_result = [row for row in rows if float(row["samples_per_s_total"] or 0) > 0]
+    return [row for row in with_result if read(row, []) is not None]
+
+
+def weights(rows: list[dict[str, str]]) -> np.ndarray:
+    """Repeats of one GPU, precision and number of GPUs count as the root of their number."""
+    keys = [(row["source"], row["gpu_type"], row["precision"], row["num_gpus"]) for row in rows]
+    many = Counter(keys)
+    return np.array([1 / many[key] ** 0.5 for key in keys])
+
+
+def table(values: np.ndarray) -> dict:
+    """The coefficients as they are stored."""
+    out: dict = {}
+    for path, value in zip(PRIORS, values, strict=True):
+        where, (*parents, last) = out, path.split(".")
+        for parent in parents:
+            where = where.setdefault(parent, {})
+        where[last] = float(value)
+    for name, gradient in GRADIENT_BYTES.items():
+        out["software"][name]["gradient_bytes"] = gradient
+    return out
+
+
+def fit(rows: list[dict[str, str]]) -> dict:
+    """Coefficients of these rows: least squares of logarithms, soft on outliers, held to the priors."""
+    rows = usable(rows)
+    start = np.log([prior for prior, _, _ in PRIORS.values()])
+    width = np.array([width for _, width, _ in PRIORS.values()])
+    jobs = [read(row, []) for row in rows]
+    names = [repr(job) for job in jobs]
+    unlike = dict(zip(names, jobs, strict=True))
+    measured = np.log([float(row["samples_per_s_total"]) for row in rows])
+    weighed = weights(rows)
+
+    def residuals(theta: np.ndarray) -> np.ndarray:
+        c = of(table(np.exp(theta)))
+        each = {name: step(job, c).images_per_s for name, job in unlike.items()}
+        predicted = np.log([each[name] for name in names])
+        return np.concatenate([weighed * (predicted - measured) / 0.04, (theta - start) / width])
+
+    found = least_squares(residuals, start, loss="soft_l1", max_nfev=20, diff_step=1e-4)
+    return table(np.array([float(f"{value:.4g}") for value in np.exp(found.x)]))
+
+
+def errors(rows: list[dict[str, str]], stored: dict) -> np.ndarray:
+    """Predicted over measured, less one."""
+    c = of(stored)
+    return np.array(
+        [step(read(row, []), c).images_per_s / float(row["samples_per_s_total"]) - 1 for row in rows]
+    )
+
+
+def line(name: str, rows: list[dict[str, str]], stored: dict) -> str:
+    """One line of the report."""
+    if not rows:
+        return f"{name:42s} no row"
+    found = errors(rows, stored)
+    worst = int(np.argmax(np.abs(found)))
+    said = " ".join(rows[worst][key] for key in ("gpu_type", "num_gpus", "system"))
+    size = np.abs(found)
+    return (
+        f"{name[:42]:42s} {len(rows):4d} median {np.median(size):6.1%} P90 {np.quantile(size, 0.9):6.1%} "
+        f"bias {np.mean(found):+6.1%} worst {found[worst]:+.0%} {said}"
+    )
+
+
+def alone(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Rows of one GPU."""
+    return [row for row in rows if row["num_gpus"] == "1"]
+
+
+def scaling_errors(rows: list[dict[str, str]], stored: dict) -> list[tuple[float, str]]:
+    """Points of scaling efficiency, predicted less measured, against the smallest run of the same series."""
+    series: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in rows:
+        series.setdefault(_series(row), []).append(row)
+    c, out = of(stored), []
+    for members in series.values():
+        first = min(members, key=lambda row: int(row["num_gpus"]))
+        for row in members:
+            if int(row["num_gpus"]) > int(first["num_gpus"]):
+                said = _per_gpu(step(read(row, []), c).images_per_s, row)
+                base = _per_gpu(step(read(first, []), c).images_per_s, first)
+                seen = _per_gpu(float(row["samples_per_s_total"]), row) / _per_gpu(
+                    float(first["samples_per_s_total"]), first
+                )
+                out.append((said / base - seen, f"{row['system']} over {first['system']}"))
+    return out
+
+
+def _series(row: dict[str, str]) -> tuple[str, ...]:
+    maker = "".join(ch for ch in row["system"].split()[0] if ch.isalpha()) if row["source"][0] == "L" else ""
+    chip = row["gpu_type"].replace("SXM4", "SXM").removesuffix(" CTS")
+    return row["source"], row["submitter"] or maker, chip, row["precision"]
+
+
+def _per_gpu(total: float, row: dict[str, str]) -> float:
+    return total / int(row["num_gpus"])
+
+
+def report(name: str, rows: list[dict[str, str]], stored: dict) -> None:
+    """Prints throughput and scaling of some rows."""
+    print(line(name, rows, stored))
+    print(line("  one GPU", alone(rows), stored))
+    off = scaling_errors(rows, stored)
+    if off:
+        worst = max(off, key=lambda each: abs(each[0]))
+        sizes = [abs(each) for each, _ in off]
+        print(
+            f"  scaling: {len(off)} median {100 * np.median(sizes):.1f} points, "
+            f"P90 {100 * np.quantile(sizes, 0.9):.1f}, worst {100 * worst[0]:+.1f} {worst[1]}"
+        )
+
+
+def main() -> None:
+    """Fits, writes, and prints errors in and out of sample."""
+    rows = list(csv.DictReader(ROWS.read_text("utf-8").splitlines()))
+    mine = usable(rows)
+    stored = fit(rows)
+    stored["_fitted_on"] = dict(Counter(row["source"] for row in mine))
+    stored["_priors"] = {path: f"{p:g} x/ {math.exp(w):.2f}: {why}" for path, (p, w, why) in PRIORS.items()}
+    OUT.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    report("in sample, all", mine, stored)
+    for source in sorted({row["source"] for row in mine}):
+        own, others = ([row for row in mine if (row["source"] == source) is same] for same in (True, False))
+        report(f"in  {source}", own, stored)
+        report(f"out {source}", own, fit(others))
+    held = np.concatenate(
+        [
+            errors(
+                [row for row in mine if row["gpu_type"] == chip],
+                fit([row for row in mine if row["gpu_type"] != chip]),
+            )
+            for chip in sorted({row["gpu_type"] for row in mine})
+        ]
+    )
+    print(
+        f"each GPU left out in turn: {len(held)} median {np.median(np.abs(held)):.1%} "
+        f"P90 {np.quantile(np.abs(held), 0.9):.1%} bias {np.mean(held):+.1%}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""The machines of a row of training throughput, from its columns `accel_interconnect` and `host_networking`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.collectives.rows import (
+    BRIDGE_BYTES_PER_S,
+    SMALL_BRIDGE_BYTES_PER_S,
+    STACKED_MEMORY_BYTES_PER_S,
+)
+from clusterwright.plan.machines import GBIT_BYTES, NODE_GPUS, REFERENCE_PORTS, usual_node
+from clusterwright.plan.run import Machine, Network
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterwright.catalog.gpu import Gpu
+
+
+def machine_of(row: Mapping[str, str], chip: Gpu, notes: list[str]) -> Machine:
+    """All GPUs of the row in nodes of its size, with the NVLink and the network that its words name."""
+    gpus = _whole(row, "num_gpus") or 1
+    nodes = _whole(row, "num_nodes") or 0
+    per_node = _whole(row, "gpus_per_node") or (gpus // nodes if nodes else 0)
+    per_node = per_node or min(gpus, max(NODE_GPUS, usual_node(chip)))
+    network = _network(row, chip, per_node, notes) if gpus > per_node else Network(kind="none")
+    return _joined(Machine(chip, gpus, per_node, 1, network), row, notes)
+
+
+def _joined(machine: Machine, row: Mapping[str, str], notes: list[str]) -> Machine:
+    words, chip = row.get("accel_interconnect", "").lower(), machine.gpu
+    if machine.gpus_per_node < 2:
+        return machine
+    if "nvlink" in words and not chip.link_bytes_per_s:  # cards: bridges between pairs
+        small = chip.memory_bytes_per_s < STACKED_MEMORY_BYTES_PER_S
+        rate = SMALL_BRIDGE_BYTES_PER_S if small else BRIDGE_BYTES_PER_S
+        return replace(machine, gpu=replace(chip, link_bytes_per_s=rate), nvlink_domain=2)
+    if chip.link_bytes_per_s and not _virtual(row, machine):
+        return replace(machine, nvlink_domain=machine.gpus_per_node)
+    if not words:
+        notes.append("no NVLink: PCIe inside the node")
+    return replace(machine, nvlink_domain=1)
+
+
+def _virtual(row: Mapping[str, str], machine: Machine) -> bool:
+    """Virtual machines of boards without a switch: GPUs do not see one another (Lambda's cloud of V100)."""
+    return "cloud" in row.get("system", "").lower() and machine.gpu.arch == "Volta"
+
+
+def _network(row: Mapping[str, str], chip: Gpu, per_node: int, notes: list[str]) -> Network:
+    words = row.get("host_networking", "").lower()
+    parts = re.split(r"[,;+]|\bmanagement\b|\bstorage\b", words)
+    compute = [part for part in parts if "compute" in part]
+    found = [ports for part in compute or parts if (ports := _ports(part))]
+    kind = "infiniband" if re.search(r"\bib\b|infiniband|hdr|ndr|edr", words) else "ethernet"
+    if "roce" in words:
+        kind = "roce"
+    if found:
+        count, gbits = max(found, key=lambda each: each[0] * each[1])
+        return Network(kind, count, gbits * GBIT_BYTES)
+    count, gbits = REFERENCE_PORTS.get((chip.arch, per_node), (per_node, 200))
+    notes.append(f"network not given: {count} x {gbits} Gbit/s a node, as in the maker's reference system")
+    return Network("infiniband", count, gbits * GBIT_BYTES)
+
+
+def _ports(text: str) -> tuple[float, float] | None:
+    """`8x ConnectX-6 IB HDR 200Gb/Sec` is 8 of 200."""
+    rate = re.search(r"(\d+)\s*g(?:b|ig|be)", text)
+    if not rate:
+        return None
+    many = re.search(r"(\d+)\s*x\b", text)
+    return (float(many[1]) if many else 1.0), float(rate[1])
+
+
+def _whole(row: Mapping[str, str], name: str) -> int | None:
+    found = re.match(r"\s*(\d+)", row.get(name, "") or "")
+    return int(found[1]) if found else None

@@ -1,0 +1,105 @@
+"""Rows of published training throughput: what was run on, from the columns and the words in them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from clusterwright.catalog.cnn import network
+from clusterwright.catalog.gpus import gpu
+from clusterwright.errors import WrightError
+from clusterwright.plan.cnn.machines import machine_of
+from clusterwright.plan.cnn.step import Job, step
+from clusterwright.plan.cnn.work import HALF
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clusterwright.catalog.cnn import Cnn
+    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.plan.cnn.coefficients import Coefficients
+    from clusterwright.plan.prediction import Bound
+
+# Images of one GPU per GB of its memory that fill it with ResNet-50 at 224 pixels; for other networks by FLOPs.
+IMAGES_PER_GB = 16.0
+REFERENCE_FLOPS = 8.2e9
+UNKNOWN_GPU = "a100-sxm-80gb"
+
+
+def samples_of_row(
+    row: Mapping[str, str], c: Coefficients | None = None
+) -> tuple[float | None, str, Bound | None]:
+    """Images per second of all GPUs, what was inferred, and the bound; None where it is no known network."""
+    notes: list[str] = []
+    job = read(row, notes)
+    if job is None:
+        return None, "; ".join(notes), None
+    found = step(job, c)
+    return found.images_per_s, "; ".join(notes), found.bound
+
+
+def read(row: Mapping[str, str], notes: list[str]) -> Job | None:
+    """What a row is about; None where its network is not known. What was inferred is added to `notes`."""
+    try:
+        net = network(_network_name(row))
+    except WrightError:
+        notes.append(f"network `{row.get('benchmark', '')}` not known")
+        return None
+    chip = _gpu(row, notes)
+    machine = machine_of(row, chip, notes)
+    precision = _precision(row, notes)
+    return Job(
+        net, machine, _batch(row, net, chip, machine.gpus, precision, notes), precision, software(row, notes)
+    )
+
+
+def _network_name(row: Mapping[str, str]) -> str:
+    """`resnext101-32x4d` of `ResNeXt101-32x4d training (ImageNet)`: all before the first word of another kind."""
+    plain = re.sub(r"\([^)]*\)", " ", row.get("benchmark", "")).lower()
+    plain = re.sub(
+        r"\b(imagenet|cifar-?100?|training|train|v1\.5|v1|amp|fp16|tf32|fp32|mixed|precision)\b", " ", plain
+    )
+    return plain.replace(",", " ").strip()
+
+
+def _gpu(row: Mapping[str, str], notes: list[str]) -> Gpu:
+    try:
+        return gpu(row.get("gpu_type", ""))
+    except WrightError:
+        notes.append(f"GPU `{row.get('gpu_type', '')}` not known: {UNKNOWN_GPU}")
+        return gpu(UNKNOWN_GPU)
+
+
+def _precision(row: Mapping[str, str], notes: list[str]) -> str:
+    text = row.get("precision", "").lower()
+    if re.search(r"mixed|\bamp\b|fp16|half", text):
+        return "fp16"
+    if "bf16" in text:
+        return "bf16"
+    if re.search(r"fp32|tf32|float32|single", text):
+        return "fp32"
+    notes.append("precision not given: mixed")
+    return "fp16"
+
+
+def _batch(row: Mapping[str, str], net: Cnn, chip: Gpu, gpus: int, precision: str, notes: list[str]) -> float:
+    found = re.match(r"\s*(\d+(?:\.\d+)?)", row.get("global_batch", "") or "")
+    if found and float(found[1]) > 0:
+        return float(found[1]) / gpus
+    fill = IMAGES_PER_GB * (1.0 if precision in HALF else 0.5) * REFERENCE_FLOPS / net.flops
+    batch = max(1, round(chip.memory_bytes / 1e9 * fill))
+    notes.append(f"batch not given: {batch} a GPU, what its memory holds")
+    return batch
+
+
+def software(row: Mapping[str, str], notes: list[str]) -> str:
+    """Who wrote the training: MLPerf's ResNet of most submitters is MXNet's; Lambda ran PyTorch channels first."""
+    framework = row.get("framework", "").lower()
+    if re.search(r"mx-?net", framework + row.get("system", "").lower()):
+        return "mxnet"
+    if "lambda" in (row.get("source", "") + row.get("benchmark", "")).lower():
+        return "pytorch-nchw"
+    if "mlperf" in row.get("source", "").lower() and not re.fullmatch(r"\s*pytorch[\w .+]*", framework):
+        notes.append("framework not told apart: MXNet, as NVIDIA's MLPerf submission")
+        return "mxnet"
+    return "tensorflow" if "tensorflow" in framework and "pytorch" not in framework else "pytorch"

@@ -1,0 +1,109 @@
+"""One iteration of data-parallel training of a convolutional network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil, log2
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.cnn.coefficients import Coefficients, stored
+from clusterwright.plan.cnn.feed import Feed
+from clusterwright.plan.cnn.work import image_s, width
+from clusterwright.plan.collectives import seconds
+from clusterwright.plan.prediction import Bound
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.cnn import Cnn
+    from clusterwright.plan.run import Machine
+
+BUCKET_BYTES = 25 * 2**20  # of gradients in one all-reduce (torch.nn.parallel.DistributedDataParallel)
+BACKWARD = 2 / 3  # of an iteration's compute
+MASTER_BYTES = (
+    28  # of one weight read and written by the optimiser: fp32 weight, momentum, gradient; fp16 copy
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is trained on what."""
+
+    network: Cnn
+    machine: Machine  # all GPUs of it, a replica each
+    batch: float  # images of one GPU in one iteration
+    precision: str = "fp16"  # fp16 (mixed), bf16, tf32, fp32
+    software: str = "pytorch"  # pytorch (channels last), pytorch-nchw, mxnet, tensorflow
+    feed: Feed = field(default_factory=Feed)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Seconds of one iteration, by what they go into; they add up."""
+
+    compute: float
+    launch: float
+    optimizer: float
+    communication: float  # exposed
+    jitter: float
+    input: float  # waiting for images
+    images: float  # of all GPUs
+
+    @property
+    def total(self) -> float:
+        """The whole iteration."""
+        parts = (self.compute, self.launch, self.optimizer, self.communication, self.jitter, self.input)
+        return sum(parts)
+
+    @property
+    def images_per_s(self) -> float:
+        """Of all GPUs."""
+        return self.images / self.total
+
+    @property
+    def bound(self) -> Bound:
+        """What most of the time beyond the GPU's own work goes into."""
+        if self.input > self.communication and self.input > 0.1 * self.total:
+            return Bound.INPUT
+        if self.communication > 0.1 * self.total:
+            return Bound.DATA_PARALLEL
+        return Bound.MEMORY_BANDWIDTH
+
+
+def step(job: Job, c: Coefficients | None = None, *, own_s: float | None = None) -> Step:
+    """Seconds of one iteration.
+
+    Args:
+        job: what is trained on what.
+        c: coefficients; the stored ones if not given.
+        own_s: seconds that one GPU takes for its part alone, where that was measured.
+    """
+    c = c or stored()
+    machine = job.machine
+    nodes = max(1.0, machine.gpus / machine.gpus_per_node)
+    compute, launch, optimizer = _own(job, c) if own_s is None else (own_s, 0.0, 0.0)
+    waiting = _exposed(job, compute, c)
+    jitter = c.jitter * log2(nodes) * compute if nodes > 1 else 0.0
+    images = job.batch * machine.gpus
+    busy = compute + launch + optimizer + waiting + jitter
+    hungry = max(0.0, images / nodes / job.feed.images_per_s - busy)
+    return Step(compute, launch, optimizer, waiting, jitter, hungry, images)
+
+
+def _own(job: Job, c: Coefficients) -> tuple[float, float, float]:
+    """A GPU's own work: layers, what each costs however small the batch, the optimiser."""
+    how = c.software.get(job.software) or c.software["pytorch"]
+    compute = job.batch * image_s(job.network, job.machine.gpu, job.precision, job.batch, how, c)
+    optimizer = job.network.parameters * MASTER_BYTES / job.machine.gpu.memory_bytes_per_s
+    return compute, how.layer_s * len(job.network.layers), optimizer
+
+
+def _exposed(job: Job, compute: float, c: Coefficients) -> float:
+    """Time of the gradients' all-reduce that is not hidden behind the backward pass."""
+    machine = job.machine
+    if machine.gpus < 2:
+        return 0.0
+    how = c.software.get(job.software) or c.software["pytorch"]
+    size = job.network.parameters * (how.gradient_bytes if width(job.precision) == 2 else 4.0)
+    buckets = ceil(size / BUCKET_BYTES)
+    here = min(machine.gpus, max(machine.nvlink_domain, machine.gpus_per_node))
+    one = float(seconds("all_reduce", size / buckets, machine, machine.gpus, here))
+    return max(how.exposed * one * buckets, one * buckets - BACKWARD * compute, one)
