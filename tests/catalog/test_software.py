@@ -1,0 +1,63 @@
+"""The software matrix: known-good rows, and what each generation of GPUs needs."""
+
+import pytest
+
+from clusterwright.catalog import gpus, software
+
+
+@pytest.mark.parametrize("one", software.releases().values(), ids=lambda one: one.torch)
+def test_a_row_fits_together(one):
+    """Versions compare, the driver is at least what CUDA asks for, and there is a source."""
+    assert software.version(one.python_min) < software.version(one.python_max)
+    assert software.version(one.driver_min) <= software.version(one.driver)
+    assert software.version(one.sm_min) < software.version(one.sm_max)
+    assert software.version(one.nccl) >= (2, 14)
+    assert "RELEASE.md" in one.source
+    assert "release notes" in one.source
+
+
+def test_newer_releases_have_newer_libraries():
+    """Along the default builds of each version."""
+    rows = [one for one in software.releases().values() if "+" not in one.torch]
+
+    for column in ("torch", "cuda", "nccl", "driver_min"):
+        values = [software.version(getattr(one, column)) for one in rows]
+        assert values == sorted(values), column
+
+
+@pytest.mark.parametrize(
+    ("arch", "torch", "driver"),
+    [("Volta", "2.14.0+cu126", "525.60"), ("Ampere", "2.14.0", "580.65"), ("Blackwell", "2.14.0", "580.65"),
+     ("Pascal", "2.14.0+cu126", "525.60")],
+)  # fmt: skip
+def test_the_newest_release_for_a_generation(arch, torch, driver):
+    """CUDA 13 dropped Volta and older; those stay with the CUDA 12.6 build."""
+    found = software.newest_for(arch)
+
+    assert found.torch == torch
+    assert software.driver_for(found, arch) == driver
+
+
+@pytest.mark.parametrize(
+    ("torch", "arch", "runs"),
+    [("2.6.0", "Blackwell", False), ("2.7.1", "Blackwell", False), ("2.7.1+cu128", "Blackwell", True),
+     ("2.14.0", "Volta", False), ("2.0.1", "Hopper", True)],
+)  # fmt: skip
+def test_a_release_runs_on_what_it_holds_kernels_for(torch, arch, runs):
+    """The common trap: a new GPU under an old PyTorch says `no kernel image is available`."""
+    release, needs = software.releases()[torch], software.generations()[arch]
+
+    assert release.runs_on(needs) is runs
+
+
+def test_the_driver_is_the_newer_of_what_cuda_and_the_gpu_need():
+    """Blackwell needs 570 even where the toolkit would do with 525."""
+    assert software.driver_for(software.releases()["2.7.1+cu128"], "Blackwell") == "570.26"
+    assert software.newest_for("CDNA3") is None
+
+
+def test_every_nvidia_generation_of_the_catalog_is_known():
+    """But the one that is not sold yet."""
+    archs = {each.arch for each in gpus().values() if each.vendor == "NVIDIA"} - {"Rubin"}
+
+    assert archs == set(software.generations())
