@@ -13,6 +13,7 @@ PUBLISHED = {
     "resnext10132x8d": (88_791_336, 16.41), "wideresnet502": (68_883_240, 11.40), "vgg16": (138_357_544, 15.47),
     "vgg19": (143_667_240, 19.63), "mobilenetv2": (3_504_872, 0.30), "efficientnetb0": (5_288_548, 0.39),
     "efficientnetb4": (19_341_616, 4.39),
+    "resnext10132x4d": (44_177_704, 8.01), "seresnext10132x4d": (48_955_416, 8.02),  # as timm's tables: 44.18M, 48.96M
 }  # fmt: skip
 
 
