@@ -47,7 +47,7 @@ def test_a_server_is_made_of_known_parts_and_draws_what_they_draw(name):
     assert parts.nic(one.nic).name == one.nic
     assert parts.storage(one.drive).kind == "drive"
     assert one.scenario in {"training", "science", "inference"}
-    assert gpus_w < one.power_w < gpus_w + max(1001, 0.9 * gpus_w)
+    assert gpus_w < one.power_w < gpus_w + max(1250, 1.05 * gpus_w)
     assert one.cores % one.cpus == 0
 
 
