@@ -80,6 +80,9 @@ def _layout(run: Run, cells: Cells, settings: dict[str, str]) -> Layout:
     cut, model = run.layout, run.training.architecture
     if model.experts and "transformer-impl" in settings and "expert-tensor-parallel-size" not in settings:
         cut = replace(cut, etp=cut.tp)  # Megatron-Core's default
+    instances = settings.get("num-distributed-optimizer-instances", "1")
+    if instances.isdigit() and int(instances) > 1:
+        cut = replace(cut, shard=max(1, cut.dp * cut.cp // int(instances)))
     if "recompute" in cells.inferred and says(cells, "torchtitan"):
         cells.note("recomputation selective by operation, torchtitan's default", "recompute")
         return replace(cut, recompute=Recompute.SELECTIVE, recompute_modules=("per-op",))
