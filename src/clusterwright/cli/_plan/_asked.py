@@ -68,7 +68,7 @@ def asked(work: Work, where: Where) -> tuple[Training, Machine]:
     found: list[Finding] = []
     own = _tried(lambda: _own(where.catalog), found)
     training = _tried(lambda: _training(work, own), found)
-    machine = _tried(lambda: _machine(where, own), found)
+    machine = _tried(lambda: machine_for(where, own), found)
     found += no_sizes(sizes)
     if found or training is None or machine is None:
         raise WrightError(*found, exit_code=EXIT_USAGE)
@@ -101,7 +101,8 @@ def _training(work: Work, own: Own | None) -> Training:
     )
 
 
-def _machine(where: Where, own: Own | None) -> Machine:
+def machine_for(where: Where, own: Own | None) -> Machine:
+    """The machines alone."""
     from clusterwright import catalog  # noqa: PLC0415 (start-up time)
     from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
     from clusterwright.plan.machines import machine, machine_of  # noqa: PLC0415

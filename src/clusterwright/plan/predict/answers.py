@@ -85,6 +85,8 @@ def of_run(row: dict[str, str], known: Known) -> dict[str, str]:
     mfu = float(time.ideal) / total
     tokens = run.training.global_batch * run.training.seq_len
     meaning = definition(Cells.of(row))
+    fit = memory.fits(peak, run.machine.gpu)
+    tight = ("memory is tight",) if fit is memory.Fit.TIGHT else ()
     return {
         "predicted_iter_time_s": number(total),
         "predicted_tokens_per_s_per_gpu": number(tokens / total / gpus),
@@ -95,7 +97,7 @@ def of_run(row: dict[str, str], known: Known) -> dict[str, str]:
         "predicted_bound": str(speed.bound(time)),
         "predicted_iter_time_p10_s": number(float(low)),
         "predicted_iter_time_p90_s": number(float(high)),
-        "prediction_note": "; ".join((*notes, _MEANINGS[meaning])),
+        "prediction_note": "; ".join((*notes, *tight, _MEANINGS[meaning])),
     }
 
 

@@ -24,7 +24,7 @@ class Known:
 
     own: Own | None = None
     _gpus: dict[str, Gpu | WrightError] = field(default_factory=dict)
-    _models: dict[str, Architecture | None] = field(default_factory=dict)
+    models: dict[str, Architecture | None] = field(default_factory=dict)
 
     def gpu(self, cells: Cells) -> Gpu:
         """The GPU of a row; where there is none of that name, a problem of the row."""
@@ -42,9 +42,9 @@ class Known:
 
     def architecture(self, name: str) -> Architecture | None:
         """The model of that name, or the one that it was cut from; None where the catalogue has neither."""
-        if name not in self._models:
-            self._models[name] = self._find_model(name)
-        return self._models[name]
+        if name not in self.models:
+            self.models[name] = self._find_model(name)
+        return self.models[name]
 
     def _find_gpu(self, name: str) -> Gpu | WrightError:
         try:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from clusterwright.errors import Finding, Place
+from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
 from clusterwright.plan.predict import headers, table
 from clusterwright.plan.predict.answers import answer, refused
 from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.runs import run_of
 
 if TYPE_CHECKING:
     from clusterwright.catalog.own import Own
     from clusterwright.plan.predict.answers import Answer
+    from clusterwright.plan.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,17 @@ def predict(data: bytes, file: str, own: Own | None = None) -> Predicted:
     text = table.written(columns, out, came.delimiter)
     remarks = _remarks(came, sort, replaced=len(kept) < len(came.columns))
     return Predicted(text, sort.name, len(out), failed, tuple(problems), remarks)
+
+
+def run_at(data: bytes, file: str, line: int | None, own: Own | None = None) -> tuple[Run, tuple[str, ...]]:
+    """The run of the row on that line of a table, and what was inferred; of the only row, where none is named."""
+    came = table.read(data, file)
+    found = [each for each in came.lines if line in {None, each.number}]
+    if len(found) != 1:
+        message = f"{file} has no row on line {line}" if line else f"{file} has {len(came.lines)} rows"
+        mend = f"name the line of the row: --row {file}:{came.lines[0].number if came.lines else 2}"
+        raise WrightError.of("explain-no-row", message, mend, exit_code=EXIT_USAGE)
+    return run_of(came.row(found[0]), Known(own))
 
 
 def _row(came: table.Table, line: table.Line, sort: headers.Sort, known: Known) -> Answer:

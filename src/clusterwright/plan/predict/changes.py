@@ -1,0 +1,113 @@
+"""What would help most: one thing changed at a time, and the run predicted again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from clusterwright.plan import memory, speed
+from clusterwright.plan.run import Recompute, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterwright.plan.memory import Fit
+    from clusterwright.plan.run import Layout
+
+_WORTH = 0.005  # of the time of a sample: a smaller gain is not worth a line
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change: what becomes of the time for each sample, and whether it fits."""
+
+    words: str
+    run: Run
+    seconds: float  # of its own iteration
+    saved: float  # share of the time per sample; negative: slower
+    fit: Fit
+
+
+def changes(run: Run) -> tuple[Change, ...]:
+    """All changes that make each sample noticeably cheaper, the best first, also those that do not fit."""
+    now = _per_sample(run)
+    found = [
+        Change(
+            words,
+            other,
+            float(speed.iteration(other).total),
+            1 - _per_sample(other) / now,
+            memory.fits(memory.peak(other), other.machine.gpu),
+        )
+        for words, other in _others(run)
+    ]
+    return tuple(sorted((each for each in found if each.saved > _WORTH), key=lambda each: -each.saved))
+
+
+def _per_sample(run: Run) -> float:
+    return float(speed.iteration(run).total) / run.training.global_batch
+
+
+def _others(run: Run) -> Iterator[tuple[str, Run]]:
+    yield from _machines(run)
+    yield from _trainings(run)
+    yield from _recomputation(run)
+    yield from _degrees(run)
+
+
+def _machines(run: Run) -> Iterator[tuple[str, Run]]:
+    """A network twice as fast, and one without limits."""
+    machine = run.machine
+    if machine.gpus <= machine.gpus_per_node:
+        return
+    for words, times in (("network twice as fast", 2.0), ("network without limits", 1000.0)):
+        network = replace(
+            machine.network,
+            nic_bytes_per_s=machine.network.nic_bytes_per_s * times,
+            latency_s=machine.network.latency_s / times,
+        )
+        yield words, replace(run, machine=replace(machine, network=network))
+
+
+def _trainings(run: Run) -> Iterator[tuple[str, Run]]:
+    """A batch twice as large; 8 bits in place of 16, where the GPU has them."""
+    work = run.training
+    yield (
+        "global batch twice as large",
+        replace(run, training=replace(work, global_batch=2 * work.global_batch)),
+    )
+    if work.precision in {"bf16", "fp16"} and run.machine.gpu.peak.get("fp8"):
+        yield "fp8 in place of " + work.precision, replace(run, training=replace(work, precision="fp8"))
+    if not work.flash_attention:
+        yield "flash attention", replace(run, training=replace(work, flash_attention=True))
+
+
+def _recomputation(run: Run) -> Iterator[tuple[str, Run]]:
+    for kind in (Recompute.NONE, Recompute.SELECTIVE):
+        if kind < run.layout.recompute:
+            words = "no recomputation" if kind is Recompute.NONE else "selective recomputation"
+            yield words, replace(run, layout=replace(run.layout, recompute=kind))
+
+
+def _degrees(run: Run) -> Iterator[tuple[str, Run]]:
+    """Microbatch, interleaving, and tensor or pipeline parallelism by a factor of two."""
+    cut, share = run.layout, run.training.global_batch / run.layout.dp
+    if share % (2 * cut.micro_batch) == 0:
+        yield "microbatch twice as large", replace(run, layout=replace(cut, micro_batch=2 * cut.micro_batch))
+    if cut.pp > 1 and run.training.architecture.layers % (2 * cut.pp * cut.interleave) == 0:
+        words = f"{2 * cut.interleave} model chunks a stage in place of {cut.interleave}"
+        yield words, replace(run, layout=replace(cut, interleave=2 * cut.interleave))
+    if run.training.global_batch % (2 * cut.dp * cut.micro_batch) == 0:
+        halved = (
+            ("tp", cut.tp, replace(cut, dp=2 * cut.dp, tp=cut.tp // 2)),
+            ("pp", cut.pp, replace(cut, dp=2 * cut.dp, pp=cut.pp // 2)),
+            ("cp", cut.cp, replace(cut, dp=2 * cut.dp, cp=cut.cp // 2)),
+        )
+        for name, value, other in halved:
+            if value % 2 == 0:
+                yield f"{name} {value // 2} and dp {other.dp}", replace(run, layout=_sound(other))
+
+
+def _sound(cut: Layout) -> Layout:
+    """Without interleaving where no pipeline is left."""
+    return cut if cut.pp > 1 else replace(cut, interleave=1)

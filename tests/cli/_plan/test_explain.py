@@ -1,0 +1,85 @@
+"""`wright plan explain`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clusterwright.cli._plan._asked import Where
+from clusterwright.cli._plan.explain import Cut, explain
+from clusterwright.errors import WrightError
+
+PUBLISHED = Path(__file__).parents[3] / "bench" / "published"
+CUT = Cut(model="llama3-70b", seq=8192, global_batch=128, tp=4, pp=4)
+WHERE = Where(gpu="h100", gpus=64)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """A folder without a catalog of its own, and a home without one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path
+
+
+def test_every_part_of_the_answer_is_there(capsys):
+    """Headline, waterfall, memory, what helps, what it rests on; notes are talk."""
+    assert explain(cut=CUT, where=WHERE) == 0
+
+    said = capsys.readouterr()
+    for words in (
+        "llama3-70b on 64 x h100-sxm-80gb", "where the time goes", "model FLOPs at the peak", "wall time",
+        "memory of one GPU", "usable", "what would help most", "what it rests on", "datasheet",
+    ):  # fmt: skip
+        assert words in said.out
+    assert "note: recomputation not given" in said.err
+
+
+def test_one_row_of_a_table(capsys):
+    """By the line where an editor shows it."""
+    assert explain(row=f"{PUBLISHED / 'megatron_lm.csv'}:20") == 0
+
+    assert capsys.readouterr().out.startswith("GPT-310B on 1920 x a100-sxm-80gb")
+
+
+def test_a_line_without_a_row_is_said():
+    """With a line that has one."""
+    for place in (f"{PUBLISHED / 'megatron_lm.csv'}:9999", str(PUBLISHED / "megatron_lm.csv")):
+        with pytest.raises(WrightError) as caught:
+            explain(row=place)
+
+        assert caught.value.findings[0].code == "explain-no-row"
+
+
+def test_as_json(capsys):
+    """All of it, in seconds and bytes."""
+    assert explain(cut=CUT, where=WHERE, json=True) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["low"] < document["high"]
+    assert len(document["stages"]) == 4
+
+
+def test_as_a_page(capsys):
+    """Written beside the text."""
+    assert explain(cut=CUT, where=WHERE, html=Path("page.html")) == 0
+
+    assert "<svg" in Path("page.html").read_text()
+    assert "page: page.html" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("cut", "where", "code"),
+    [
+        (Cut(), WHERE, "explain-no-model"),
+        (CUT, Where(), "plan-no-machine"),
+        (Cut(model="llama9"), WHERE, "unknown-model"),
+        (Cut(model="llama3-70b", tp=5), WHERE, "predict-gpus-differ"),
+    ],
+)
+def test_what_cannot_be_explained(cut, where, code):
+    """Each with its own code."""
+    with pytest.raises(WrightError) as caught:
+        explain(cut=cut, where=where)
+
+    assert code in {finding.code for finding in caught.value.findings}
