@@ -10,13 +10,13 @@ import pytest
 
 from clusterwright import lab
 
-GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "first-training.md"
+GUIDES = Path(__file__).parents[1] / "docs" / "guides"
 NAME, NET = "wright-guide", "10.185"
 
 
-def blocks(language):
+def blocks(language, guide="first-training"):
     """The fenced blocks of that language in the guide, in order."""
-    return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)```", (GUIDES / f"{guide}.md").read_text(), flags=re.DOTALL)
 
 
 @pytest.fixture
@@ -46,3 +46,20 @@ def test_first_training(place):
             file = place / "cluster.yaml"
             text = file.read_text().replace("10.77.", f"{NET}.")
             file.write_text(re.sub(r"^name: \S+", f"name: {NAME}", text, flags=re.MULTILINE))
+
+
+def test_own_hardware(tmp_path):
+    """Every command of the guide ends well, with its catalog file and its config.json in the folder."""
+    (tmp_path / "catalog.toml").write_text(blocks("toml", "own-hardware")[0])
+    (tmp_path / "config.json").write_text(blocks("json", "own-hardware")[0])
+    lines = "".join(blocks("console", "own-hardware")).splitlines()
+    commands = [line[2:] for line in lines if line.startswith("$ ")]
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+    assert len(commands) > 10
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
