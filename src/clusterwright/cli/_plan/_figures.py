@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.own import Own
     from clusterwright.plan.cost.estimate import Estimate
 
 HOURS_A_YEAR = 8760
-
-
-def own_of(catalog: Path | None) -> Own | None:
-    """The user's own rows, from the file named, or from where such files lie."""
-    from clusterwright.cli._plan._asked import _own  # noqa: PLC0415 (start-up time)
-
-    return _own(catalog)
 
 
 def sized_or_refused(nodes: int, hours: float) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.own import Own
     from clusterwright.plan.cost.inputs import Gathered
     from clusterwright.plan.cost.report import Costs, Way
 
@@ -43,13 +42,14 @@ def cost(
     from datetime import date  # noqa: PLC0415 (start-up time)
 
     from clusterwright.catalog import gpu as gpu_of  # noqa: PLC0415
-    from clusterwright.cli._plan._figures import own_of, sized_or_refused, with_own  # noqa: PLC0415
+    from clusterwright.cli._plan._figures import sized_or_refused, with_own  # noqa: PLC0415
+    from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415
     from clusterwright.cli._show import show_json  # noqa: PLC0415
     from clusterwright.plan.cost.inputs import gather  # noqa: PLC0415
     from clusterwright.plan.cost.rented import Fleet  # noqa: PLC0415
     from clusterwright.plan.cost.report import costs  # noqa: PLC0415
 
-    own: Own | None = own_of(catalog)
+    own = own_rows(catalog)
     sized_or_refused(nodes, hours)
     gathered = gather(gpu_of(gpu, own), nodes, own)
     values = with_own(gathered.values, figure)

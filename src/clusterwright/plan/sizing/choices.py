@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clusterwright.catalog.fp64 import Fp64
     from clusterwright.catalog.gpu import Gpu
     from clusterwright.catalog.model import Architecture
+    from clusterwright.plan.cost.estimate import Estimate
     from clusterwright.plan.sizing.fewest import Means, Sized
     from clusterwright.plan.sizing.science import Roof
     from clusterwright.plan.sizing.serving import Serving
@@ -41,6 +42,17 @@ USUAL = {
 
 
 @dataclass(frozen=True, slots=True)
+class Money:
+    """What a choice costs and draws; None where no price or server is known."""
+
+    server: str
+    servers: int
+    bought: Estimate | None  # the servers alone
+    rented: Estimate | None  # on demand: this workload; for inference and science, an hour of the GPUs
+    kw: float  # of the servers under load
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """One GPU held against the workload; what does not apply is None."""
 
@@ -48,41 +60,60 @@ class Choice:
     sized: Sized | None = None
     serving: Serving | None = None
     roof: Roof | None = None
+    money: Money | None = None
     why_not: str = ""
 
 
 def for_training(
-    workload: Workload, deadline_s: float, gpus: Iterable[Gpu], means: Means
+    workload: Workload, deadline_s: float, gpus: Iterable[Gpu], means: Means, own: Own | None = None
 ) -> tuple[Choice, ...]:
-    """The fewest of each GPU before the deadline, or why none are enough."""
-    return tuple(_trained(workload, deadline_s, gpu, means) for gpu in gpus)
+    """The fewest of each GPU before the deadline with what they cost, or why none are enough."""
+    return tuple(_trained(workload, deadline_s, gpu, means, own) for gpu in gpus)
 
 
-def _trained(workload: Workload, deadline_s: float, gpu: Gpu, means: Means) -> Choice:
+def _trained(workload: Workload, deadline_s: float, gpu: Gpu, means: Means, own: Own | None) -> Choice:
     try:
-        return Choice(gpu, fewest(workload, gpu, deadline_s, means))
+        found = fewest(workload, gpu, deadline_s, means)
     except WrightError as why:
         return Choice(gpu, why_not="; ".join(finding.message for finding in why.findings))
+    gpus = found.nodes * found.machine.gpus_per_node
+    return Choice(gpu, found, money=money(gpu, gpus, found.gpu_hours, own))
 
 
-def for_inference(model: Architecture, gpus: Iterable[Gpu], context: int) -> tuple[Choice, ...]:
+def for_inference(
+    model: Architecture, gpus: Iterable[Gpu], context: int, own: Own | None = None
+) -> tuple[Choice, ...]:
     """Tokens a second that each allows, or that the model does not fit."""
-    found = ((gpu, serving(model, gpu, context)) for gpu in gpus)
-    return tuple(
-        Choice(
-            gpu,
-            serving=made if made.gpus else None,
-            why_not="" if made.gpus else "does not fit into 8 of them",
-        )
-        for gpu, made in found
-    )
+    return tuple(_served(gpu, serving(model, gpu, context), own) for gpu in gpus)
 
 
-def for_science(gpus: Iterable[Gpu], rates: Mapping[str, Fp64]) -> tuple[Choice, ...]:
+def _served(gpu: Gpu, made: Serving, own: Own | None) -> Choice:
+    if not made.gpus:
+        return Choice(gpu, why_not="does not fit into 8 of them")
+    return Choice(gpu, serving=made, money=money(gpu, made.gpus, made.gpus, own))
+
+
+def for_science(gpus: Iterable[Gpu], rates: Mapping[str, Fp64], own: Own | None = None) -> tuple[Choice, ...]:
     """Double-precision rates and bandwidth; a GPU whose rate was not looked up says so."""
     return tuple(
-        Choice(gpu, roof=roof(gpu, rates[gpu.name]))
+        Choice(gpu, roof=roof(gpu, rates[gpu.name]), money=money(gpu, 1, 1, own))
         if gpu.name in rates
         else Choice(gpu, why_not="its double-precision rate is not in the catalog")
         for gpu in gpus
+    )
+
+
+def money(gpu: Gpu, gpus: int, gpu_hours: float, own: Own | None = None) -> Money | None:
+    """So many GPUs in whole servers, bought, and so many GPU-hours of them, rented; None without a server."""
+    server = server_of(gpu, own)
+    if server is None:
+        return None
+    number = math.ceil(gpus / server.gpus)
+    bought, hour = price(server.name, Deal.OWNED, own), price(gpu.name, Deal.ON_DEMAND, own)
+    return Money(
+        server=server.name,
+        servers=number,
+        bought=priced(bought).times(number, bought.currency) if bought else None,
+        rented=priced(hour).times(gpu_hours, hour.currency) if hour else None,
+        kw=number * node_kw(gpu, server).likely,
     )
