@@ -10,7 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 
 _BRACKETS = re.compile(r"\([^)]*\)|\[[^\]]*\]")
-_LAYOUT = re.compile(r"\b(?:(?:tp|pp|dp|cp|ep|em?p|etp|vpp?|mbs|gbs|gpus?|nodes?)[\s-]?\d+)+\b")
+_LAYOUT = re.compile(
+    r"\b(?:(?:tp|pp|dp|cp|ep|em?p|etp|vpp?|mbs|gbs|gpus?|nodes?)[\s-]?\d+)+\b"
+    r"|\b(?:dgx-)?(?:gb|[vahb])\d{3}\b"  # and the GPUs it ran on
+)
 _TOKEN = re.compile(r"\d+x\d+b|\d+b\d(?!\d)|a?\d+(?:\.\d+)?[bmtk](?![a-z])|\d+(?:\.\d+)?|[a-z]+")
 # Words that say the model was changed, so that its catalog shape is not that of the run.
 _CHANGED = frozenset({"proxy", "cut", "reduced", "layer", "layers", "depth", "pruned", "draft", "toy"})
