@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.plan.memory.families import deepspeed
 from clusterwright.plan.numbers import pick
-from clusterwright.plan.parameters import MAMBA_EXPAND, MAMBA_GROUPS, MAMBA_STATE
+from clusterwright.plan.parameters import MAMBA_GROUPS, mamba_shape
 
 if TYPE_CHECKING:
     from clusterwright.catalog.model import Architecture
@@ -166,16 +166,18 @@ def experts(run: Run, modules: tuple[str, ...]) -> Kept:
     routing = 4.0 * 2 * model.experts  # fp32: the router's scores and probabilities
     inner = _inner(model, work, model.expert_ffn, kept_act="moe_act" not in modules)
     spread = pick(cut.sequence_parallel > 0, cut.tp, 1)
-    sent = model.experts_per_token / spread * (inner + low * model.hidden * cut.etp)
+    sent = model.experts_per_token / spread * (inner + low * (model.expert_width or model.hidden) * cut.etp)
     shared = 0.0
     if model.shared_ffn and "shared_experts" not in modules:
         shared = _inner(model, work, model.shared_ffn, kept_act=True)
-    return Kept(cut=shared, whole=(size + norm) * model.hidden + mask + routing, expert=sent)
+    behind = low * model.expert_width  # the experts' sum, before it is projected back
+    return Kept(cut=shared, whole=(size + norm) * model.hidden + mask + routing + behind, expert=sent)
 
 
 def mamba(run: Run) -> Kept:
     """One state-space mixer: its norm, its wide projection, the convolution's and the scan's output."""
     work, model = run.training, run.training.architecture
-    size, inner = element(work), MAMBA_EXPAND * model.hidden
-    mixed = inner + 2 * MAMBA_GROUPS * MAMBA_STATE
+    size = element(work)
+    inner, _, state = mamba_shape(model)
+    mixed = inner + 2 * MAMBA_GROUPS * state
     return Kept(cut=size * (2 * mixed + 3 * inner), whole=(size + saved_input(work)) * model.hidden)
