@@ -24,7 +24,7 @@ SIZES = [
 ]  # fmt: skip
 NAMED_BY_SIZE = {f"GPT-{size}" for size in SIZES}
 CHANGED = {"llama3.1-405b (depth-reduced proxy)", "GPT-22B (1 layer)", "deepseekv2 cut to 4 layers"}
-NOT_KNOWN = {"grok1-314b", "llama4-maverick-400b"} | NAMED_BY_SIZE | CHANGED
+NOT_KNOWN = NAMED_BY_SIZE | CHANGED
 
 
 def published_models():
@@ -72,7 +72,7 @@ def test_a_spelling_means_its_model(text, name):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "banana", "llama", "llama-70b", "llama 4 scout", "Llama 3 MoE 8B", "qwen 30b", "Qwen3_Next_80B_A3B",
+    ["", "banana", "llama", "llama-70b", "llama 5 scout", "Llama 3 MoE 8B", "qwen 30b", "Qwen3_Next_80B_A3B",
      "Qwen3 VL 30B", "DeepSeek-V3.2", "mpt", "gpt 5", "llama3-70b-layers-4", "70b", "mistral-7b-v0.9"],
 )  # fmt: skip
 def test_another_model_is_refused(text):
