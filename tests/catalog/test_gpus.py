@@ -49,7 +49,10 @@ def test_a_published_type_is_known(text):
         ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-blackwell"),
         ("A40x4", "a40"), ("A10", "a10"), ("A10G", "a10g"), ("Tesla T4", "t4"), ("MI 250X", "mi250x"),
         ("AMD Instinct MI300X OAM", "mi300x"), ("Habana Gaudi2", "gaudi2"), ("Gaudi 3", "gaudi3"), ("TPUv4", "tpu-v4"),
-        ("TPU v5p", "tpu-v5p"),
+        ("TPU v5p", "tpu-v5p"), ("Intel® Gaudi® 2", "gaudi2"), ("AMD Instinct(TM) MI325X", "mi325x"),
+        ("NVIDIA H200-SXM-141GB-CTS", "h200-sxm-141gb"), ("NVIDIA GH200-GraceHopper-Superchip_GPU-96GB", "gh200-96gb"),
+        ("DGX-2 (V100-SXM3)", "v100-sxm2-32gb"), ("A100 (40GB)", "a100-sxm-40gb"),
+        ("H100 (8 per node)", "h100-sxm-80gb"),
     ],
 )  # fmt: skip
 def test_a_spelling_means_its_gpu(text, name):
@@ -132,10 +135,10 @@ def test_dense_rates_are_not_the_sparse_ones():
 def test_the_users_own_gpu_wins():
     """Also over one of ours with the same name."""
     mine = Gpu("h100-sxm-80gb", {"bf16": 1.0}, 1.0, 1.0)
-    own = Own(gpus={"h100-sxm-80gb": mine, "mine": mine})
+    own = Own(gpus={"h100-sxm-80gb": mine, "Mine 2": mine})
 
     assert gpu("h100-sxm-80gb", own) is mine
-    assert gpu("mine", own) is mine
+    assert gpu("mine-2", own) is mine
     assert gpu("a100", own).name == "a100-sxm-80gb"
 
 

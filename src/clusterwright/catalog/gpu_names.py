@@ -45,6 +45,7 @@ def choose(text: str, kinds: Iterable[Kind]) -> str | None:
     slug = "-".join(re.findall(r"[a-z0-9]+", text.lower()))
     if any(kind.name == slug for kind in known):
         return slug
+    text = re.sub(r"[®™]|\((?:r|tm)\)", " ", text, flags=re.IGNORECASE)
     outside = _tokens(_BRACKETS.sub(" ", text))
     inside = _tokens(" ".join(_BRACKETS.findall(text)))
     model = _model(outside, known) or _model(inside, known)

@@ -7,7 +7,7 @@ from functools import cache
 
 from clusterwright.catalog.gpu import Gpu
 from clusterwright.catalog.gpu_names import Kind, choose
-from clusterwright.catalog.own import Own
+from clusterwright.catalog.own import Own, named
 from clusterwright.catalog.rows import number, rows
 from clusterwright.errors import EXIT_USAGE, WrightError
 
@@ -21,11 +21,13 @@ def gpu(name: str, extra: Own | None = None) -> Gpu:
         WrightError: `unknown-gpu`, with the nearest name and how to add one.
     """
     own = extra.gpus if extra else {}
-    for table, kinds in ((own, _kinds_of(own)), (gpus(), _kinds())):
-        found = choose(name, kinds)
-        if found:
-            return table[found]
-    raise _unknown(name, [*own, *gpus()])
+    mine = named(own, name)
+    if mine is not None:
+        return mine
+    found = choose(name, _kinds())
+    if found is None:
+        raise _unknown(name, [*own, *gpus()])
+    return gpus()[found]
 
 
 @cache
@@ -45,11 +47,6 @@ def _kinds() -> tuple[Kind, ...]:
         )
         for row in rows("gpus")
     )
-
-
-def _kinds_of(own: Mapping[str, Gpu]) -> tuple[Kind, ...]:
-    """A user's own GPU is called by its name."""
-    return tuple(Kind(name, (), each.form, ()) for name, each in own.items())
 
 
 def _read(row: dict[str, str]) -> Gpu:

@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterwright.catalog.model import Architecture
 from clusterwright.catalog.model_names import choose, tokens
-from clusterwright.catalog.own import Own
+from clusterwright.catalog.own import Own, named
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import EXIT_USAGE, WrightError
 
@@ -24,7 +24,7 @@ def architecture(name: str, extra: Own | None = None) -> Architecture:
         WrightError: `unknown-model`, also for a model that is known but was cut down (see `resembling`).
     """
     own = extra.models if extra else {}
-    found = own.get(name) or _found(name, changed=False)
+    found = named(own, name) or _found(name, changed=False)
     if found is None:
         raise _unknown(name, [*own, *architectures()])
     return found

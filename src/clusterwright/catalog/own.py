@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from clusterwright.catalog.gpu import Gpu
     from clusterwright.catalog.model import Architecture
     from clusterwright.catalog.parts import Cable, Nic, Server, Storage, Switch
     from clusterwright.catalog.prices import Price
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +28,14 @@ class Own:
     storage: Mapping[str, Storage] = field(default_factory=dict)
     servers: Mapping[str, Server] = field(default_factory=dict)
     prices: tuple[Price, ...] = ()
+
+
+def slug(text: str) -> str:
+    """A name without what does not matter: `My GPU_1` -> `my-gpu-1`; dots stay, for versions."""
+    return "-".join(re.findall(r"[a-z0-9.]+", text.lower()))
+
+
+def named(rows: Mapping[str, Row], name: str) -> Row | None:
+    """The row of that name, however its case, spaces and dashes are written."""
+    wanted = slug(name)
+    return next((row for key, row in rows.items() if slug(key) == wanted), None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from clusterwright.catalog.own import named, slug
 from clusterwright.catalog.rows import number, rows
 from clusterwright.errors import EXIT_USAGE, WrightError
 
@@ -204,13 +205,12 @@ def server(name: str, extra: Own | None = None) -> Server:
 
 
 def _one(what: str, table: str, name: str, ours: Mapping[str, Part], own: Mapping[str, Part]) -> Part:
-    slug = "-".join(name.lower().split())
-    found = own.get(name) or own.get(slug) or ours.get(slug)
+    found = named(own, name) or named(ours, name)
     if found is not None:
         return found
     from difflib import get_close_matches  # noqa: PLC0415 (only when it is wrong)
 
-    close = get_close_matches(slug, [*own, *ours], n=3, cutoff=0.5)
+    close = get_close_matches(slug(name), [*own, *ours], n=3, cutoff=0.5)
     meant = f"did you mean {' or '.join(f'`{each}`' for each in close)}? " if close else ""
     mend = f"{meant}All: wright plan catalog {table}; one of your own: docs/guides/own-hardware.md"
     raise WrightError.of("unknown-part", f"no {what} is called `{name}`", mend, exit_code=EXIT_USAGE)
