@@ -40,7 +40,8 @@ class Measured:
         shaped = bool(row["hidden"] and row["layers"]) or not row["params_b"] or self.known_shape
         if not (told and shaped and row["global_batch"]):
             return 0.0
-        return (WEAK if self.weak else 1.0) * (1.0 if self.complete else 0.6)
+        limited = 0.1 if "power limited" in row["gpu_type"] else 1.0  # by how much is not said
+        return (WEAK if self.weak else 1.0) * (1.0 if self.complete else 0.6) * limited
 
     @property
     def known_shape(self) -> bool:
@@ -51,7 +52,9 @@ class Measured:
     def label(self) -> str:
         """Enough of the row to find it."""
         row = self.row
-        cut = "/".join(row[k] or "-" for k in ("num_gpus", "tp", "pp", "cp", "ep", "micro_batch", "global_batch"))
+        cut = "/".join(
+            row[k] or "-" for k in ("num_gpus", "tp", "pp", "cp", "ep", "micro_batch", "global_batch")
+        )
         return f"{row['model']} {row['gpu_type']} {row['precision']} s{row['seq_len']} {cut}"
 
 
@@ -110,7 +113,14 @@ def printed_flops(row: dict[str, str], run: Run) -> float:
 
 if __name__ == "__main__":
     rows, left_out = load()
-    print(len(rows), "rows,", sum(one.complete for one in rows), "complete,", sum(one.weak for one in rows), "weak")
+    print(
+        len(rows),
+        "rows,",
+        sum(one.complete for one in rows),
+        "complete,",
+        sum(one.weak for one in rows),
+        "weak",
+    )
     for reason, count in left_out.most_common():
         print(f"{count:5} {reason}")
     for source, count in sorted(Counter(one.source for one in rows).items()):

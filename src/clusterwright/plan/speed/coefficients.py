@@ -57,7 +57,9 @@ class Rates:
     depth: float  # inner length at which a product loses half: k0 of k / (k + k0)
     wave: float  # share of tile and wave quantisation that is felt
     misaligned: float  # times longer a product takes whose inner length is no multiple of 8
+    unaligned: float  # times longer a product takes whose rows are no multiple of 128 bytes
     launch: float  # of one kernel
+    accumulate: float  # traffic of adding a weight's gradient over reading and writing the sum
     elementwise: float  # traffic of norms, activations and residuals over the least possible
     quantize: float  # traffic of casts to 8 or 4 bits over the least possible; 0: none
     bits: int  # of the products
@@ -76,6 +78,8 @@ class Rates:
 
 def era(family: str, year: int) -> str:
     """`megatron.2023`: the family and the beginning of its era; an unknown family is taken as Megatron."""
+    if family == "megatron-deepspeed":  # Megatron's layers of 2021 under DeepSpeed's pipeline and ZeRO
+        return "megatron.2020.deepspeed"
     known = family if family in ERAS else "megatron"
     begun = [start for start in ERAS[known] if start <= year] or [ERAS[known][0]]
     return f"{known}.{begun[-1]}"
@@ -114,11 +118,12 @@ def rates(run: Run, c: Coefficients) -> Rates:
     chip, stack = generation(gpu), era(run.stack.family, run.stack.year)
     bits = BITS.get(precision, 16)
     speed = 1 / c.get("stack", *stack.split("."))
+    speed *= c.get("gpu", gpu.name)
     half = speed * achieved(gpu, "bf16" if gpu.peak.get("bf16") else "fp16") * c.get("matmul", "16", chip)
     own = speed * achieved(gpu, precision) * c.get("matmul", str(bits), chip)
-    flash = half * c.get("flash", chip)
-    recipe = RECIPES.get(precision)
     path = stack.split(".")
+    flash = half * c.get("flash", chip, *path)
+    recipe = RECIPES.get(precision)
     return Rates(
         peak=peak(gpu, precision),
         matmul=half if bits == 16 else own,
@@ -130,7 +135,9 @@ def rates(run: Run, c: Coefficients) -> Rates:
         depth=c.get("depth", chip),
         wave=c.get("wave"),
         misaligned=c.get("misaligned"),
+        unaligned=c.get("unaligned"),
         launch=c.get("launch", *path),
+        accumulate=c.get("accumulate", *path),
         elementwise=c.get("elementwise", *path),
         quantize=c.get("quantize", recipe) if recipe and bits < 16 else 0.0,
         bits=bits,

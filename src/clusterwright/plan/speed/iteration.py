@@ -11,7 +11,7 @@ from clusterwright.plan.speed.data_parallel import data_parallel
 from clusterwright.plan.speed.ends import ends
 from clusterwright.plan.speed.layers import layer
 from clusterwright.plan.speed.optimizer import optimizer_step
-from clusterwright.plan.speed.pipeline import bubble, layers_of, microbatches, sends, stages
+from clusterwright.plan.speed.pipeline import bubble, layers_of, microbatches, sending, stages
 from clusterwright.plan.speed.shards import shards
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def compose(run: Run, rates: Rates, one: LayerTime, before_after: Ends) -> Time:
     """An iteration from one layer's and both ends' times, which many layouts share."""
     held = shards(run)
-    stage = stages(run, one, before_after)
+    between = sending(run, rates)
+    stage = stages(run, one, before_after, between)
     count = microbatches(run)
     passes = count * layers_of(run) / run.layout.pp  # layers that one GPU runs, forward and backward
     both = one.forward + one.backward
@@ -41,7 +42,7 @@ def compose(run: Run, rates: Rates, one: LayerTime, before_after: Ends) -> Time:
         context_parallel=passes * both.context,
         expert_parallel=passes * both.expert,
         pipeline_bubble=bubble(run, one, stage),
-        pipeline_comm=sends(run, rates),
+        pipeline_comm=count * between,
         data_parallel=data_parallel(run, rates, one, held),
         optimizer=optimizer_step(run, rates, held),
         input=rates.fixed,

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.numbers import ceil, larger
+from clusterwright.plan.numbers import ceil, larger, pick
 
 if TYPE_CHECKING:
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.speed.coefficients import Rates
 
 TILE = 128  # rows and columns of the result that one processor makes at a time (CUTLASS's usual tile)
+ALIGNED = 64  # elements: rows of 128 bytes (NVIDIA, Matrix Multiplication Background, section 3)
 
 
 def seconds(m: Real, n: Real, k: Real, *, rates: Rates, groups: Real = 1, half: bool = False) -> Real:
     """One product [m, k] x [k, n], `groups` times in one kernel; `half`: in 16 bits whatever the run's precision."""
     rate = rates.matmul_16 if half else rates.matmul
     flops = 2 * m * n * k * groups
-    compute = flops / rate * quantisation(m, n, rates=rates, groups=groups) * (1 + rates.depth / k)
-    element = 2 if half else rates.bits / 8
+    bits = 16 if half else rates.bits
+    depth = rates.depth * 16 / bits  # the pipeline fills as slowly, and narrow elements are through it sooner
+    compute = flops / rate * quantisation(m, n, rates=rates, groups=groups) * (1 + depth / k)
+    compute = compute * pick((n % ALIGNED == 0) & (k % ALIGNED == 0), 1.0, rates.unaligned)
+    element = bits / 8
     moved = groups * (element * (m * k + k * n) + 2 * m * n)
     return larger(compute, moved / rates.bytes_per_s) + rates.launch
 

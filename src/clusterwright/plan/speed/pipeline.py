@@ -30,18 +30,20 @@ def microbatches(run: Run) -> Real:
     return run.training.global_batch / (run.layout.dp * run.layout.micro_batch)
 
 
-def stages(run: Run, one: LayerTime, ends: Ends) -> Stages:
-    """Layers as evenly as they go; where they do not, embedding and head take the place of a layer each."""
+def stages(run: Run, one: LayerTime, ends: Ends, sending: Real) -> Stages:
+    """Layers as evenly as they go; where they do not, embedding and head take the place of a layer each.
+
+    `sending` is one microbatch's exposed exchange with both neighbours; the last stage has only one.
+    """
     pp, chunks = run.layout.pp, run.layout.pp * run.layout.interleave
-    model = run.training.architecture
-    count = model.layers + model.mtp_layers
-    mean = (count * one.total + ends.last + ends.embedding) / pp
+    count = layers_of(run)
+    mean = (count * one.total + ends.last + ends.embedding) / pp + sending
     padded = (count + 2) / chunks == ceil((count + 2) / chunks)
     even = count / chunks == ceil(count / chunks)
     most = pick(even, count / pp, pick(padded, (count + 2) / pp, ceil(count / pp)))
-    last = pick(even, count / pp, pick(padded, (count + 2) / pp - 1, count - (pp - 1) * (ceil(count / pp))))
-    last = larger(last, 0)
-    return Stages(mean, pick(pp > 1, larger(most * one.total, last * one.total + ends.last), mean))
+    last = pick(even, count / pp, pick(padded, (count + 2) / pp - 1, count - (pp - 1) * ceil(count / pp)))
+    last_stage = larger(last, 0) * one.total + ends.last + sending / 2
+    return Stages(mean, pick(pp > 1, larger(most * one.total + sending, last_stage), mean))
 
 
 def bubble(run: Run, one: LayerTime, stage: Stages) -> Real:
@@ -68,10 +70,9 @@ def layers_of(run: Run) -> float:
     return run.training.architecture.layers + run.training.architecture.mtp_layers
 
 
-def sends(run: Run, rates: Rates) -> Real:
-    """Exposed seconds of an iteration for activations and gradients between stages."""
+def sending(run: Run, rates: Rates) -> Real:
+    """Exposed seconds of one microbatch: activations in and out, gradients in and out, of every chunk."""
     cut = run.layout
     size = 2 * layers.tokens(run) * run.training.architecture.hidden / cut.tp
     one = links.send(size, run.machine, cut.gpus / cut.pp)
-    count = 2 * cut.interleave * (microbatches(run) + cut.pp - 1)
-    return pick(cut.pp > 1, count * one * rates.pipeline_exposed, 0.0)
+    return pick(cut.pp > 1, 2 * cut.interleave * one * rates.pipeline_exposed, 0.0)

@@ -25,7 +25,8 @@ def kind(run: Run) -> str:
 
 
 def span(run: Run, time: Time, table: Mapping[str, list[float]] | None = None) -> tuple[Real, Real]:
-    """P10 and P90 of the iteration's seconds; the widest of all where generation or kind was never fitted."""
+    """P10 and P90 of the iteration's seconds; of all generations where this one was never fitted, then of all kinds."""
     ranges = table if table is not None else fitted.coefficients("speed")["span"]
-    low, high = ranges.get(f"{generation(run.machine.gpu)}.{kind(run)}", ranges["other"])
+    plan = kind(run)
+    low, high = ranges.get(f"{generation(run.machine.gpu)}.{plan}") or ranges.get(plan) or ranges["other"]
     return time.total * low, time.total * high

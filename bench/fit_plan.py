@@ -1,0 +1,69 @@
+"""Fits the planner's coefficients on bench/published and writes them to src/clusterwright/catalog/data/fitted.
+
+    python bench/fit_plan.py --date 2026-11-21 [--only speed]
+
+Prints, source by source, how well runs are predicted by a fit that has not seen their source.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+from speed_fit import fit, leave_one_out, values
+from speed_rows import Measured, load
+from speed_spans import covered, spans
+from speed_table import gates, table
+
+FITTED = Path(__file__).parents[1] / "src" / "clusterwright" / "catalog" / "data" / "fitted"
+OTHERS = ("fit_memory", "fit_collectives", "fit_cnn")  # each with a main() of its own
+
+
+def fit_speed(date: str) -> None:
+    """The time model: coefficients, ranges, and the table of sources left out."""
+    rows, left = load()
+    trusted = [one for one in rows if one.trust]
+    print(f"{len(rows)} runs, {len(trusted)} with shape and cut; left out: {dict(left)}", file=sys.stderr)
+    whole = fit(trusted)
+    held = leave_one_out(trusted, whole, [one.source for one in trusted])
+    stored = {
+        "_fitted_on": fitted_on(trusted, date),
+        "values": {name: float(f"{value:.4g}") for name, value in values(whole.x).items()},
+        "span": spans(trusted, held),
+    }
+    (FITTED / "speed.json").write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    print(table(trusted, held))
+    print(gates(trusted, held))
+    print(f"ranges hold {covered(trusted, held):.0%} of runs whose source they have not seen")
+
+
+def fitted_on(rows: list[Measured], date: str) -> dict[str, object]:
+    """What stands beside the coefficients."""
+    sources = Counter(one.source for one in rows)
+    return {
+        "date": date,
+        "rows": len(rows),
+        "sources": dict(sorted(sources.items())),
+        "by": "bench/fit_plan.py",
+    }
+
+
+def main() -> None:
+    """All fits, or one of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--date", required=True, help="written beside the coefficients")
+    parser.add_argument("--only", choices=("speed", *OTHERS))
+    chosen = parser.parse_args()
+    for name in OTHERS:
+        if chosen.only in {None, name} and (Path(__file__).parent / f"{name}.py").exists():
+            importlib.import_module(name).main()
+    if chosen.only in {None, "speed"}:
+        fit_speed(chosen.date)
+
+
+if __name__ == "__main__":
+    main()

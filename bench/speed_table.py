@@ -1,0 +1,60 @@
+"""How well runs were predicted: one line per source, and per gate."""
+
+from __future__ import annotations
+
+import numpy as np
+from speed_rows import Measured
+
+GATES = {
+    "complete pretraining rows": lambda one: one.complete and not one.weak,
+    "A100, Megatron (G1)": lambda one: "A100" in one.row["gpu_type"] and "megatron" in one.run.stack.family,
+    "Korthikanti (G2)": lambda one: "Korthikanti" in one.source,
+    "H100 and Blackwell, NVIDIA's tables (G4)": lambda one: one.source.startswith(
+        ("DGXC", "Megatron-B", "NeMo")
+    ),
+    "the same, complete": lambda one: one.complete and one.source.startswith(("DGXC", "Megatron-B", "NeMo")),
+    "fully sharded (G5)": lambda one: one.run.layout.zero == 3,
+    "mixture of experts": lambda one: bool(one.run.training.architecture.experts),
+}
+
+
+def errors(held: np.ndarray) -> tuple[float, float, float, float]:
+    """Median, mean and 90th percentile of the absolute error, and the bias, all as shares."""
+    wrong = np.abs(np.expm1(held))
+    return (
+        float(np.median(wrong)),
+        float(wrong.mean()),
+        float(np.quantile(wrong, 0.9)),
+        float(np.expm1(np.median(held))),
+    )
+
+
+def line(name: str, rows: list[Measured], held: np.ndarray) -> str:
+    """One group of rows, with its worst."""
+    median, mean, tail, bias = errors(held)
+    worst = int(np.argmax(np.abs(held)))
+    figures = f"{len(rows):5} {median:7.1%} {mean:7.1%} {tail:7.1%} {bias:+7.1%}"
+    return f"{name[:44]:44} {figures}  {np.expm1(held[worst]):+5.0%} {rows[worst].label[:70]}"
+
+
+def table(rows: list[Measured], held: np.ndarray) -> str:
+    """All sources."""
+    lines = [f"{'source':44} {'rows':>5} {'median':>7} {'mean':>7} {'P90':>7} {'bias':>7}  worst row"]
+    for source in sorted({one.source for one in rows}):
+        mine = np.array([one.source == source for one in rows])
+        lines.append(
+            line(source, [one for one, is_mine in zip(rows, mine, strict=True) if is_mine], held[mine])
+        )
+    return "\n".join(lines)
+
+
+def gates(rows: list[Measured], held: np.ndarray) -> str:
+    """The groups that are to be reached."""
+    lines = []
+    for name, belongs in GATES.items():
+        mine = np.array([belongs(one) for one in rows])
+        if mine.any():
+            lines.append(
+                line(name, [one for one, is_mine in zip(rows, mine, strict=True) if is_mine], held[mine])
+            )
+    return "\n".join(lines)
