@@ -10,7 +10,7 @@ class Gpu:
     """One GPU. Rates are dense (no sparsity), in FLOP/s and bytes/s, one direction; 0: not known.
 
     `memory_bytes` is the vendor's figure with decimal GB. High-bandwidth memory sold as 80 GB holds 80 GiB,
-    so what a program gets (`usable_bytes`, as CUDA reports it) may be more than that.
+    so what a program gets (`usable_bytes`: the capacity that PyTorch's out-of-memory errors print) may be more.
     """
 
     name: str  # h100-sxm-80gb
