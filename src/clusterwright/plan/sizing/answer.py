@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import WrightError
@@ -27,6 +27,7 @@ class Answer:
     sure: Sized | None  # enough even at the slow end (P90) of the prediction; None: nothing is
     shared: Shared | None  # for several teams
     nodes: int  # to buy, head-room included
+    machine: Machine  # all of them
     parts: tuple[Part, ...]  # of one node, beside its GPUs
     notes: tuple[str, ...]
 
@@ -56,7 +57,7 @@ def for_deadline(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, 
         sure: Sized | None = fewest(workload, gpu, deadline_s, means, sure=True)
     except WrightError:
         sure = None
-    return _around(likely, deadline_s / HOUR_S, sharing, sure)
+    return _around(likely, sure, deadline_s / HOUR_S, means, sharing)
 
 
 def on_cluster(
@@ -67,18 +68,27 @@ def on_cluster(
     if found is None:
         return None
     sure = found if found.hours_range[1] * HOUR_S <= deadline_s else None
-    return _around(found, deadline_s / HOUR_S, sharing, sure)
+    return _around(found, sure, deadline_s / HOUR_S, means, sharing)
 
 
-def _around(found: Sized, deadline_h: float, sharing: Sharing, sure: Sized | None) -> Answer:
+def _around(found: Sized, sure: Sized | None, deadline_h: float, means: Means, sharing: Sharing) -> Answer:
     among = shared(found.nodes, found.hours, sharing.teams, sharing.headroom, sharing.busy)
     several = sharing.teams > 1 or sharing.headroom > 0
+    nodes = among.nodes if several else found.nodes
+    whole = _whole(found.machine, nodes, means)
     return Answer(
         sized=found,
         deadline_h=deadline_h,
         sure=sure,
         shared=among if several else None,
-        nodes=among.nodes if several else found.nodes,
-        parts=host(found.machine, found.workload),
+        nodes=nodes,
+        machine=whole,
+        parts=host(whole, found.workload),
         notes=found.workload.notes,
     )
+
+
+def _whole(one: Machine, nodes: int, means: Means) -> Machine:
+    """All nodes; a single node had no network, and several have the one they would be made with."""
+    gpus = nodes * one.gpus_per_node
+    return means.make(one.gpu, gpus) if one.network.kind == "none" and nodes > 1 else replace(one, gpus=gpus)

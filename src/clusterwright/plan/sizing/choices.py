@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from clusterwright.catalog.prices import Deal, price
 from clusterwright.errors import WrightError
+from clusterwright.plan.cost.estimate import priced
+from clusterwright.plan.cost.inputs import node_kw, server_of
 from clusterwright.plan.sizing.fewest import fewest
 from clusterwright.plan.sizing.science import roof
 from clusterwright.plan.sizing.serving import serving
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from clusterwright.catalog.fp64 import Fp64
     from clusterwright.catalog.gpu import Gpu
     from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.own import Own
     from clusterwright.plan.cost.estimate import Estimate
     from clusterwright.plan.sizing.fewest import Means, Sized
     from clusterwright.plan.sizing.science import Roof

@@ -168,14 +168,19 @@ def best_rate(gpu: Gpu, precision: str) -> float:
     return measured or gpu.peak.get(precision) or max(gpu.peak.values())
 
 
+def does_not_fit(workload: Workload, where: str) -> WrightError:
+    """The model is too large for these machines, however it is cut."""
+    message = f"{workload.training.architecture.name} does not fit on {where}"
+    mend = "take a GPU with more memory, a shorter --seq, or see the remedies: wright plan search"
+    return WrightError.of("size-does-not-fit", message, mend, exit_code=EXIT_USAGE)
+
+
 def _impossible(
     workload: Workload, gpu: Gpu, deadline_s: float, tried: list[Sized], most_nodes: int, *, possible: bool
 ) -> WrightError:
     name, model = gpu.name, workload.training.architecture.name
     if not tried and possible:
-        message = f"{model} does not fit on any number of {name} up to {most_nodes} nodes"
-        mend = "take a GPU with more memory, a shorter --seq, or see the remedies: wright plan search"
-        return WrightError.of("size-does-not-fit", message, mend, exit_code=EXIT_USAGE)
+        return does_not_fit(workload, f"any number of {name} up to {most_nodes} nodes")
     if not tried:
         message = f"{deadline_s / HOUR_S:g} h is not possible on {most_nodes} nodes of {name}, even at its peak rate"
         mend = "give more time, less data, or a smaller model"

@@ -53,13 +53,13 @@ class Materials:
     demand: Demand
 
 
-def materials(size: Sized, nodes: int, own: Own | None = None) -> Materials:
-    """What to buy for `nodes` nodes that do this workload.
+def materials(size: Sized, machine: Machine, own: Own | None = None) -> Materials:
+    """What to buy for a cluster (`machine`: all of it) that does this workload.
 
     Raises:
         WrightError: currency-mixed; power-size where the power of the GPU is not known.
     """
-    machine, need = size.machine, _demand(size)
+    need, nodes = _demand(size), math.ceil(machine.gpus / machine.gpus_per_node)
     server = server_of(machine.gpu, own)
     found = next((each for each in options(need, nodes) if each.enough), None)
     nets = networks(_compute(machine, nodes, own), found.servers if found else 1) if nodes > 1 else None
@@ -105,7 +105,7 @@ def _switch(kind: str, rate: int, own: Own | None) -> Switch:
     ]
     if not fitting:
         return Switch(64, rate, f"64 ports of {rate / 1e9:g} Gbit/s", protocol)
-    best = max(fitting, key=lambda each: (each.port_bits_per_s == rate, each.ports))
+    best = max(fitting, key=lambda each: (_known(each.name, own), each.port_bits_per_s == rate, each.ports))
     times = round(best.port_bits_per_s / rate)
     return Switch(best.ports * times, rate, best.name, protocol, best.power_w)
 
@@ -139,8 +139,13 @@ def _servers(machine: Machine, nodes: int, server: Server | None, own: Own | Non
 def _nic(machine: Machine, own: Own | None) -> str:
     rate = machine.network.nic_bytes_per_s * 8
     known = {**parts.nics(), **(own.nics if own else {})}
-    fitting = (name for name, each in known.items() if abs(each.port_bits_per_s - rate) < 1)
-    return next(fitting, f"NIC of {rate / 1e9:g} Gbit/s")
+    fitting = [name for name, each in known.items() if abs(each.port_bits_per_s - rate) < 1]
+    return max(fitting, key=lambda name: _known(name, own), default=f"NIC of {rate / 1e9:g} Gbit/s")
+
+
+def _known(item: str, own: Own | None) -> bool:
+    """What has a price is taken before what has none."""
+    return price(item, Deal.OWNED, own) is not None
 
 
 def _alone(own: Own | None) -> Line:

@@ -1,0 +1,50 @@
+"""`wright plan size`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from clusterwright.cli._plan._asked import Where
+from clusterwright.cli._plan._sizing import Amount, Teams
+
+_NOTHING, _ANYWHERE, _ONE = Amount(), Where(), Teams()
+
+
+def size(
+    *,
+    model: str = "",
+    amount: Annotated[Amount, Parameter(name="*")] = _NOTHING,
+    where: Annotated[Where, Parameter(name="*")] = _ANYWHERE,
+    sharing: Annotated[Teams, Parameter(name="*")] = _ONE,
+    scenario: str = "",
+    json: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Find the fewest GPUs and nodes that do a training before its deadline, and all that is bought with them.
+
+    With --gpus or --cluster: how long it takes there. With --scenario: GPUs for training, science or inference
+    side by side. Exit code: 1 when it is not done in time.
+
+    Parameters
+    ----------
+    model
+        A model of the catalog, or the path of a Hugging Face config.json.
+    scenario
+        training, science or inference: the usual GPUs for it, beside the one of --gpu.
+    json
+        Everything, in seconds, bytes and money, as one JSON document.
+    """
+    from clusterwright.cli._plan import _sized  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._plan._sizing import answered, compared, prepared  # noqa: PLC0415
+    from clusterwright.cli._show import show_json  # noqa: PLC0415
+    from clusterwright.plan.sizing.materials import materials  # noqa: PLC0415
+
+    made = prepared(model, amount, where, sharing, scenario)
+    answer, choices = answered(made), compared(made)
+    bought = materials(answer.sized, answer.machine, made.own) if answer else None
+    if json:
+        show_json(_sized.record(answer, bought, choices))
+    else:
+        _sized.tell(answer, bought, choices)
+    return 0 if answer is None or answer.in_time else 1
