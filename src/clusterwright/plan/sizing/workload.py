@@ -84,7 +84,7 @@ class _Reader:
             self.findings.append(Finding("bad-quantity", f"{what}: {why.message}", why.mend))
             return usual
 
-    def refuse(self, message: str, mend: str) -> None:
+    def wrong(self, message: str, mend: str) -> None:
         self.findings.append(Finding("size-workload", message, mend))
 
 
@@ -97,16 +97,16 @@ def workload(asked: Asked) -> tuple[Workload, float]:
     reader = _Reader()
     usual = USUAL.get(asked.task) or USUAL["pretrain"]
     if asked.task not in USUAL:
-        reader.refuse(f"there is no task `{asked.task}`", f"take one of {', '.join(USUAL)}")
+        reader.wrong(f"there is no task `{asked.task}`", f"take one of {', '.join(USUAL)}")
     seq = reader.read("--seq", asked.seq, parse_count, usual.seq_len)
     batch = reader.read("--global-batch", asked.global_batch, parse_count, usual.global_batch)
     samples = _samples(asked, reader, seq)
     deadline = reader.read("--deadline", asked.deadline, parse_duration, math.inf)
     epochs = usual.epochs if asked.epochs is None else asked.epochs
     if deadline <= 0:
-        reader.refuse("--deadline is no time at all", "write it as 3h or 2d12h")
+        reader.wrong("--deadline is no time at all", "write it as 3h or 2d12h")
     if epochs <= 0:
-        reader.refuse(f"--epochs is {epochs:g}, but must be more than 0", "write 1 to see the data once")
+        reader.wrong(f"--epochs is {epochs:g}, but must be more than 0", "write 1 to see the data once")
     if reader.findings:
         raise WrightError(*reader.findings, exit_code=EXIT_USAGE)
     training = Training(asked.architecture, seq, batch, task=asked.task)
@@ -116,7 +116,7 @@ def workload(asked: Asked) -> tuple[Workload, float]:
 def _samples(asked: Asked, reader: _Reader, seq: int) -> float:
     if bool(asked.samples) == bool(asked.tokens):
         both = "both are given" if asked.samples else "neither is given"
-        reader.refuse(f"how much data: {both}", "give either --samples 52k or --tokens 1e9")
+        reader.wrong(f"how much data: {both}", "give either --samples 52k or --tokens 1e9")
     if asked.tokens:
         return reader.read("--tokens", asked.tokens, parse_count, seq) / seq
     return reader.read("--samples", asked.samples, parse_count, 1)
