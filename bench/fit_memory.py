@@ -194,7 +194,8 @@ def report(rows: list[Seen]) -> list[tuple[Seen, float]]:
 def main() -> None:
     """Fit on all rows, write, and report with each source left out."""
     rows = seen()
-    sizes = sorted(abs(off) for _, off in report(rows))
+    large = [off for each, off in report(rows) if each.measured > SMALL]  # of those a limit is asked for
+    sizes = sorted(abs(off) for off in large)
     fitted = fit(rows) | {"typical": round(statistics.median(sizes), 4)}
     fitted["spread"] = round(sizes[int(0.75 * (len(sizes) - 1))], 4)
     stored = of(fitted)

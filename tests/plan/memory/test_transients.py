@@ -39,6 +39,8 @@ def test_full_recomputation_holds_a_layer(plan_of):
 
 
 def test_gathered_is_zero3s(plan_of):
-    """The embedding is the largest unit of an 8B model: two whole and a gradient, 2 bytes each."""
+    """The embedding is the largest unit of an 8B model: it and its gradient, and the next layer."""
+    layer = 2 * 4096 * (4096 + 1024) + 3 * 4096 * 14336
+
     assert gathered(plan_of(zero=2)) == 0
-    assert gathered(plan_of("llama", "fsdp", zero=3)) == 3 * 2 * 128256 * 4096
+    assert gathered(plan_of("llama", "fsdp", zero=3)) == 2 * (2 * 128256 * 4096 + layer)

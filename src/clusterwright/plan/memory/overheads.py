@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Layout, Run
 
 MIB = 2.0**20
-CUBLAS = (
-    32 * MIB
-)  # PyTorch's own workspace of cuBLAS on Hopper; what `CUBLAS_WORKSPACE_CONFIG=:4096:8` asks for
+CUBLAS = 2 * 32 * MIB  # PyTorch's workspace on Hopper (:4096:8), one of each thread: forward's, backward's
 ENGINE, ENGINE_BEFORE_HOPPER = 32 * MIB, 4 * MIB  # Transformer Engine's workspace of one stream
 ENGINE_STREAMS = 4  # on which its grouped products of experts run, a workspace each
 SMALL = ("Pascal", "Volta", "Turing", "Ampere", "Ada")

@@ -66,10 +66,13 @@ def attention_gradients(run: Run) -> Kept:
 
 
 def gathered(run: Run) -> Real:
-    """ZeRO-3: this layer's and the next one's parameters whole, one layer's gradient whole."""
-    work, cut, params = run.training, run.layout, count(run.training.architecture)
+    """ZeRO-3: the largest unit's parameters whole, the next layer's, and the gradient of the largest.
+
+    Units are the layers, the embedding and the head.
+    """
+    cut, params = run.layout, count(run.training.architecture)
     own = params.attention + params.down + (params.dense_ffn if params.dense_layers else 0)
     moe = params.shared + params.router + params.expert * params.experts / (cut.ep * cut.etp) * cut.tp
-    table = vocabulary(run) * work.architecture.hidden
-    unit = larger(own + moe * (params.moe_layers > 0), table)
-    return pick(cut.zero >= 3, 3 * element(work) * unit / cut.tp, 0.0)
+    layer = own + moe * (params.moe_layers > 0)
+    largest = larger(layer, vocabulary(run) * run.training.architecture.hidden)
+    return pick(cut.zero >= 3, element(run.training) * (2 * largest + layer) / cut.tp, 0.0)
