@@ -23,6 +23,7 @@ _SCHEDULES = (  # names of Qi et al. 2401.10241 and 2405.15362, and of DeepSeek-
 _NO_SEQUENCE_PARALLEL_BEFORE = 2022  # Korthikanti et al. 2205.05198
 _SEQUENCE_PARALLEL_BY_DEFAULT_SINCE = 2023
 _INTERLEAVED_SINCE = 2021  # Narayanan et al. 2104.04473
+_INTERLEAVED_EVERYWHERE_SINCE = 2023  # Llama 3 and torchtitan beside Megatron (2407.21783, 2410.06511)
 _MOST_CHUNKS = 8  # NVIDIA's recipes cut a stage into 4 to 12 chunks
 
 
@@ -43,19 +44,18 @@ def experts(cells: Cells, setting: Setting, group: int) -> int:
 
 
 def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> int:
-    """Chunks of a stage; Megatron's users interleave where layers and microbatches allow it (its README says so)."""
+    """Chunks of a stage; users interleave where layers and microbatches allow it (Megatron-LM's README says so)."""
     said = setting.settings.get("VP", "")
     given = cells.whole("interleave") or (int(said) if said.isdigit() else 0)
     if given or pp == 1:
         return given if pp > 1 else 1
     slots = setting.model.layers + (-setting.model.layers % pp if not setting.model.experts else 0)
-    able = setting.stack.family == "megatron" and setting.stack.year >= _INTERLEAVED_SINCE
+    since = _INTERLEAVED_SINCE if setting.stack.family == "megatron" else _INTERLEAVED_EVERYWHERE_SINCE
+    able = setting.stack.year >= since
     if not able or slots % pp or microbatches % pp:
         return 1
     chunks = max(d for d in range(1, _MOST_CHUNKS + 1) if slots // pp % d == 0)
-    cells.note(
-        f"interleave not given: {chunks}, as Megatron's users do where layers and microbatches allow it"
-    )
+    cells.note(f"interleave not given: {chunks}, as users do where layers and microbatches allow it")
     return chunks
 
 

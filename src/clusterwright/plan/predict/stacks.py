@@ -26,8 +26,8 @@ _FAMILIES = (
 )
 # Years of projects whose words carry none: of the release or paper that the figures come with.
 _YEARS = (
-    (r"mcore r0\.[89]|llama 3 paper|deepseek-v3|megascale|internevo|fms-fsdp", 2024),
-    (r"zero bubble|llm-foundry|\bmpt\b|tinyllama", 2023),
+    (r"mcore r0\.[89]|llama 3 paper|deepseek-v3|internevo|fms-fsdp", 2024),
+    (r"zero bubble|megascale|llm-foundry|\bmpt\b|tinyllama", 2023),
     (r"bloom|palm|korthikanti|opt paper|metaseq", 2022),
     (r"sc21|mt-nlg|bigscience|gopher", 2021),
     (r"torchtitan|simumax|picotron|when-to-upgrade|functional-test golden", 2025),
