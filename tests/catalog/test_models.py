@@ -86,7 +86,9 @@ def test_another_model_is_refused(text):
 @pytest.mark.parametrize(
     ("text", "name"),
     [("deepseekv2 cut to 4 layers", "deepseek-v2"), ("llama3.1-405b (depth-reduced proxy)", "llama3.1-405b"),
-     ("GPT-22B (1 layer)", "megatron-22b"), ("LLAMA3_8B", "llama3-8b")],
+     ("GPT-22B (1 layer)", "megatron-22b"), ("LLAMA3_8B", "llama3-8b"),
+     ("deepseekv3_proxy_flex_tp2pp2emp16etp1cp1_gb_200_release", "deepseek-v3"),
+     ("mixtral_8x7b_alltoall_tp2pp4ep4_release", "mixtral-8x7b"), ("nemotron3_super_release_gb200", "nemotron3-super")],
 )  # fmt: skip
 def test_a_changed_model_resembles_the_one_it_was_made_from(text, name):
     """Its own columns then say what was changed."""
@@ -94,6 +96,15 @@ def test_a_changed_model_resembles_the_one_it_was_made_from(text, name):
 
     assert found is not None
     assert found.name == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["GPT-5 175b", "nemotron 5 8b", "llama 4 7b", "deepseek_proxy_fsdp_ep2_fsdp2", "gpt3_15b_8t_release"],
+)
+def test_a_name_that_only_looks_like_one_resembles_none(text):
+    """A number that is not about layers, or a toy of no size, is no reason to take the nearest."""
+    assert resembling(text) is None
 
 
 @given(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 _BRACKETS = re.compile(r"\([^)]*\)|\[[^\]]*\]")
 _LAYOUT = re.compile(
     r"\b(?:(?:tp|pp|dp|cp|ep|em?p|etp|vpp?|mbs|gbs|gpus?|nodes?)[\s-]?\d+)+\b"
-    r"|\b(?:dgx-)?(?:gb|[vahb])\d{3}\b"  # and the GPUs it ran on
+    r"|\b(?:dgx-)?(?:gb-?|[vahb])\d{3}\b|\bfsdp\d\b"  # and the GPUs it ran on
 )
 _TOKEN = re.compile(r"\d+x\d+b|\d+b\d(?!\d)|a?\d+(?:\.\d+)?[bmtk](?![a-z])|\d+(?:\.\d+)?|[a-z]+")
 # Words that say the model was changed, so that its catalog shape is not that of the run.
@@ -23,9 +23,12 @@ _NEUTRAL = frozenset({
     "microsoft", "mosaicml", "bigscience", "tiiuae", "eleutherai", "community", "hf", "base", "instruct", "chat", "it",
     "pt", "sft", "lora", "qlora", "peft", "pretrain", "pretraining", "training", "train", "release", "sm", "bf", "fp",
     "mxfp", "nvfp", "nemo", "megatron", "maxtext", "paxml", "torchtitan", "fsdp", "ddp", "zero", "uncased", "cased",
-    "v", "dense", "moe", "model", "seq", "token", "tokens", "dropless", "tokendrop", "thinking", "only",
+    "v", "dense", "moe", "model", "seq", "token", "tokens", "dropless", "tokendrop", "thinking", "only", "flex",
+    "alltoall", "allgather", "nightly", "weekly",
 })  # fmt: skip
 _NEUTRAL_NUMBER = re.compile(r"\d{4}|\d+k|8|16|0\.1")  # a date or a length; bf16, fp8; a first release
+
+_MOE = re.compile(r"moe|a\d.*|\d+x\d+b|oss|kimi|deepseek|mixtral")  # in the names of models with experts
 
 
 def tokens(text: str) -> frozenset[str]:
@@ -45,30 +48,29 @@ def choose(text: str, known: Mapping[str, Iterable[frozenset[str]]], *, changed:
     `changed` takes names of cut-down models too, and gives the one that was cut.
     """
     outside = tokens(_BRACKETS.sub(" ", text))
-    inside = tokens(" ".join(_BRACKETS.findall(text)))
-    if not changed and (outside | inside) & _CHANGED:
+    said = (outside | tokens(" ".join(_BRACKETS.findall(text)))) & _CHANGED
+    if said and not changed:
         return None
+    outside -= _CHANGED | ({"to", "of"} if said else frozenset())
     best, size = None, 0
     for name, alternatives in known.items():
         for wanted in alternatives:
             if (
                 size < len(wanted)
                 and wanted <= outside
-                and _is_all(outside - wanted, wanted, changed=changed)
+                and _is_all(outside - wanted, wanted, loose=bool(said))
             ):
                 best, size = name, len(wanted)
     return best
 
 
-def _is_all(rest: frozenset[str], wanted: frozenset[str], *, changed: bool) -> bool:
-    """Whether what is left over says nothing about the shape."""
-    if changed:
-        rest = frozenset(token for token in rest if not token.isalpha() or token not in _CHANGED)
-        rest = frozenset(token for token in rest if not token.isdigit() and token not in {"to", "of"})
-    if "moe" in rest and not any(token in wanted for token in ("moe",)) and not _is_moe_size(wanted):
+def _is_all(rest: frozenset[str], wanted: frozenset[str], *, loose: bool) -> bool:
+    """Whether what is left over says nothing about the shape; `moe` does, of a dense model.
+
+    `loose` is for `cut to 4 layers`: how a model was changed says nothing of the one that was.
+    """
+    if "moe" in rest and not any(_MOE.fullmatch(token) for token in wanted):
         return False
-    return all(token in _NEUTRAL or _NEUTRAL_NUMBER.fullmatch(token) for token in rest)
-
-
-def _is_moe_size(wanted: frozenset[str]) -> bool:
-    return any(re.fullmatch(r"a\d.*|\d+x\d+b|oss|kimi|deepseek|mixtral", token) for token in wanted)
+    return all(
+        token in _NEUTRAL or _NEUTRAL_NUMBER.fullmatch(token) or (loose and token.isdigit()) for token in rest
+    )
