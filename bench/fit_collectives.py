@@ -34,6 +34,11 @@ PRIORS = {
     ),
     "nvls.Blackwell": (0.55, 0.15, "likewise 0.74 of a ring's"),
     "pcie": (0.65, 0.3, "PCIe through host bridges"),
+    "staged": (
+        0.22,
+        0.3,
+        "0.67 GB of gradients cost 2x RTX 3090 and 4090 90 to 100 ms (cnn_training.csv, BERT fp16)",
+    ),
     "wire.infiniband.efficiency": (
         0.94,
         0.03,
@@ -47,7 +52,7 @@ PRIORS = {
     "wire.infiniband.step_s": (9e-6, 0.5, "14 us of NCCL's table less the network's own 5"),
     "wire.roce.step_s": (9e-6, 0.5, "as InfiniBand"),
     "wire.efa.step_s": (15e-6, 0.5, "no row"),
-    "wire.tcpx.step_s": (1e-4, 1.5, "TCP"),
+    "wire.tcpx.step_s": (3e-4, 1.0, "TCP"),
     "wire.ethernet.step_s": (5e-5, 1.0, "TCP; no row"),
     "wire.omnipath.step_s": (2e-5, 1.0, ""),
     "wire.infiniband.congestion": (0.01, 0.3, "mild; no rows of one fabric at two sizes"),

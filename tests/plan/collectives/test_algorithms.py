@@ -13,7 +13,7 @@ from clusterwright.catalog.gpus import gpu
 from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s, seconds
 from clusterwright.plan.collectives.algorithms import PROTOCOLS, ring
 from clusterwright.plan.collectives.coefficients import stored
-from clusterwright.plan.collectives.links import Group, between, local
+from clusterwright.plan.collectives.links import Group, between, local, path
 from clusterwright.plan.run import Machine, Network
 
 NODES = Machine(gpu("h100-sxm-80gb"), 1024, 8, 8, Network("infiniband", 8, 50e9))
@@ -53,11 +53,12 @@ def test_sharing_and_oversubscription_never_help(kind, size, machine, group, tim
 @given(SIZES, MACHINES, GROUPS, st.sampled_from(PROTOCOLS))
 def test_a_ring_all_reduce_is_a_reduce_scatter_and_an_all_gather(size, machine, group, protocol):
     """Beyond what it costs to start them once more."""
-    c, on = stored(), Group(machine, *group)
-    parts = [ring(kind, size, on, c, protocol) for kind in (Kind.REDUCE_SCATTER, Kind.ALL_GATHER)]
+    c = stored()
+    over = path(Group(machine, *group), c)
+    parts = [ring(kind, size, over, protocol) for kind in (Kind.REDUCE_SCATTER, Kind.ALL_GATHER)]
     start = c.launch_s + protocol.start_s
 
-    assert ring(Kind.ALL_REDUCE, size, on, c, protocol) == pytest.approx(sum(parts) - start)
+    assert ring(Kind.ALL_REDUCE, size, over, protocol) == pytest.approx(sum(parts) - start)
 
 
 @given(st.sampled_from([Kind.ALL_GATHER, Kind.REDUCE_SCATTER, Kind.BROADCAST]), SIZES, MACHINES, GROUPS)
@@ -127,3 +128,10 @@ def test_a_pair_on_an_unswitched_board_has_one_link_of_three():
     assert bus_bw_bytes_per_s("all_reduce", 4e9, board, 2, 2) < 0.4 * bus_bw_bytes_per_s(
         "all_reduce", 4e9, board, 4, 4
     )
+
+
+def test_a_machine_without_a_network_is_one_node():
+    """Whatever the caller takes for a node: cards on PCIe have an NVLink domain of one."""
+    alone = replace(CARDS, gpus=8, network=Network("none"))
+
+    assert seconds("all_reduce", 1e9, alone, 8, 1) == seconds("all_reduce", 1e9, alone, 8, 8)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from clusterwright.plan.collectives.coefficients import Coefficients, nearest, stored
 from clusterwright.plan.collectives.kinds import Kind, bus_factor, ring_steps
-from clusterwright.plan.collectives.latency import PROTOCOLS, Protocol, far_step, near_step
-from clusterwright.plan.collectives.links import UNLIMITED, Group, between, in_turn, local
+from clusterwright.plan.collectives.latency import PROTOCOLS, Protocol, far_step, filled, joined, near_step
+from clusterwright.plan.collectives.links import UNLIMITED, Group, Path, in_turn, path
 from clusterwright.plan.numbers import ceil, larger, log2, pick, smaller
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Machine
 
-    Algorithm: TypeAlias = Callable[[Kind, Real, Group, Coefficients, Protocol], Real]
+    Algorithm: TypeAlias = Callable[[Kind, Real, Path, Protocol], Real]
 
+SIMPLE = PROTOCOLS[-1]  # NCCL's protocol for large messages
 NEVER = 1e9  # seconds: an algorithm that is not there
 # Fewest GPUs of a node at which NCCL reduces in the NVLink switch: measured on H200 and B200 at 4 to 8 GPUs
 # (ml-engineering, network/README); earlier switches cannot.
@@ -66,77 +67,68 @@ def bus_bw_bytes_per_s(
 
 def times(kind: Kind, size: Real, group: Group, c: Coefficients) -> dict[str, Real]:
     """Seconds by algorithm; at least `NEVER` for one that cannot be had."""
+    over = path(group, c)
     if kind is Kind.ALL_TO_ALL:
-        return {"pairwise": _pairwise(size, group, c)}
+        return {"pairwise": _pairwise(size, over)}
     if kind is Kind.SEND_RECV:
-        return {"direct": _direct(size, group, c)}
-    found = {"ring": _fastest(ring, kind, size, group, c)}
+        return {"direct": _direct(size, over)}
+    found = {"ring": _fastest(ring, kind, size, over)}
     if kind is Kind.ALL_REDUCE:
-        found["tree"] = _fastest(tree, kind, size, group, c)
-        found["nvls"] = in_switch(size, group, c)
+        found["tree"] = _fastest(tree, kind, size, over)
+        found["nvls"] = in_switch(size, over)
     return found
 
 
-def _fastest(algorithm: Algorithm, kind: Kind, size: Real, group: Group, c: Coefficients) -> Real:
+def _fastest(algorithm: Algorithm, kind: Kind, size: Real, over: Path) -> Real:
     best: Real = NEVER
     for protocol in PROTOCOLS:
-        best = smaller(best, algorithm(kind, size, group, c, protocol))
+        best = smaller(best, algorithm(kind, size, over, protocol))
     return best
 
 
-def ring(kind: Kind, size: Real, group: Group, c: Coefficients, protocol: Protocol) -> Real:
+def ring(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
     """Every GPU passes pieces to the next; what crosses each link is what nccl-tests calls bus traffic."""
-    steps = ring_steps(kind, group.ranks)
-    far = pick(group.nodes > 1, steps * group.nodes / group.ranks, 0.0)
-    latency = (steps - far) * near_step(group, protocol, c) + far * far_step(group, protocol, c)
-    rate = in_turn(local(group, c), between(group, c), c.softness)
-    return _filled(size * bus_factor(kind, group.ranks) / rate, latency, c, protocol)
+    ranks = over.group.ranks
+    steps = ring_steps(kind, ranks)
+    far = pick(over.nodes > 1, steps * over.nodes / ranks, 0.0)
+    near = (steps - far) * near_step(over, protocol)
+    transfer = size * bus_factor(kind, ranks) / over.rate
+    return joined(transfer, near, far * far_step(over, protocol), over, protocol)
 
 
-def tree(kind: Kind, size: Real, group: Group, c: Coefficients, protocol: Protocol) -> Real:
+def tree(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
     """Two binary trees over the nodes, a chain inside each: few steps, a little less bandwidth."""
-    near = 2 * (group.ranks_per_node - 1) * near_step(group, protocol, c, tree=True)
-    far = 2 * ceil(log2(group.nodes)) * far_step(group, protocol, c)
-    rate = in_turn(local(group, c), between(group, c), c.softness) * TREE_BANDWIDTH
-    time = _filled(size * bus_factor(kind, group.ranks) / rate, near + far, c, protocol)
-    return pick(group.nodes > 1, time, NEVER)
+    near = 2 * (over.group.ranks_per_node - 1) * near_step(over, protocol, tree=True)
+    far = 2 * ceil(log2(over.nodes)) * far_step(over, protocol)
+    transfer = size * bus_factor(kind, over.group.ranks) / over.rate / TREE_BANDWIDTH
+    return pick(over.nodes > 1, joined(transfer, near, far, over, protocol), NEVER)
 
 
-def _filled(transfer: Real, latency: Real, c: Coefficients, protocol: Protocol) -> Real:
-    """Latency, transfer, and the cost of filling a pipeline of chunks, which grows as the root of both."""
-    start = c.launch_s + protocol.start_s
-    transfer = transfer / (protocol.bandwidth or c.ll_bandwidth)
-    return start + latency + 2 * c.ramp * (latency * transfer) ** 0.5 + transfer
-
-
-def in_switch(size: Real, group: Group, c: Coefficients, *, sharp: bool = False) -> Real:
+def in_switch(size: Real, over: Path, *, sharp: bool = False) -> Real:
     """Reduced in the NVLink switch, then in trees over the nodes' NICs, or in the network's switches (SHARP)."""
-    machine, here = group.machine, group.ranks_per_node
+    machine, here, c = over.group.machine, over.group.ranks_per_node, over.c
     fewest = SWITCH_REDUCES_FROM.get(machine.gpu.arch, 0)
     if not fewest or machine.nvlink_domain < SWITCH_GPUS:
         return NEVER + 0 * size
     near = machine.gpu.link_bytes_per_s * nearest(c.nvls, machine.gpu.arch)
-    crossings = 1.0 if sharp else 2 * (group.nodes - 1) / group.nodes
-    far = pick(group.nodes > 1, between(group, c) / larger(crossings, 0.5), UNLIMITED)
-    steps = 2 * ceil(log2(group.nodes)) * far_step(group, PROTOCOLS[-1], c)
-    latency = c.nvls_s + steps
-    time = _filled(size / in_turn(near, far, c.softness), latency, c, PROTOCOLS[-1])
+    crossings = 1.0 if sharp else 2 * (over.nodes - 1) / over.nodes
+    far = pick(over.nodes > 1, over.far / larger(crossings, 0.5), UNLIMITED)
+    steps = 2 * ceil(log2(over.nodes)) * far_step(over, SIMPLE)
+    time = filled(size / in_turn(near, far, c.softness), c.nvls_s + steps, c, SIMPLE)
     return pick((here >= fewest) & (here <= machine.nvlink_domain), time, NEVER)
 
 
-def _pairwise(size: Real, group: Group, c: Coefficients) -> Real:
+def _pairwise(size: Real, over: Path) -> Real:
     """Every GPU sends to every other; the part that leaves the node goes over its NICs."""
-    inside = (group.ranks_per_node - 1) / group.ranks
-    outside = (group.ranks - group.ranks_per_node) / group.ranks
-    near = size * inside / local(group, c)
-    far = size * outside * group.ranks_per_node / between(group, c)
-    simple = PROTOCOLS[-1]
-    latency = near_step(group, simple, c) + pick(group.nodes > 1, far_step(group, simple, c), 0.0)
-    return _filled((near**c.softness + far**c.softness) ** (1 / c.softness), latency, c, simple)
+    ranks, here, soft = over.group.ranks, over.group.ranks_per_node, over.c.softness
+    near = size * (here - 1) / ranks / over.near
+    far = size * (ranks - here) / ranks * here / over.far
+    latency = near_step(over, SIMPLE) + pick(over.nodes > 1, far_step(over, SIMPLE), 0.0)
+    return filled((near**soft + far**soft) ** (1 / soft), latency, over.c, SIMPLE)
 
 
-def _direct(size: Real, group: Group, c: Coefficients) -> Real:
+def _direct(size: Real, over: Path) -> Real:
     """One GPU to the next: through the NICs where the group has several nodes."""
-    rate = smaller(local(group, c), between(group, c) / group.ranks_per_node)
-    step = pick(group.nodes > 1, far_step(group, PROTOCOLS[-1], c), near_step(group, PROTOCOLS[-1], c))
-    return _filled(size / rate, step, c, PROTOCOLS[-1])
+    rate = smaller(over.near, over.far / over.group.ranks_per_node)
+    step = pick(over.nodes > 1, far_step(over, SIMPLE), near_step(over, SIMPLE))
+    return filled(size / rate, step, over.c, SIMPLE)

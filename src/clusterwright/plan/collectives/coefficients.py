@@ -31,6 +31,7 @@ class Coefficients:
     link: Mapping[str, float]  # of a ring, by the GPU's architecture
     nvls: Mapping[str, float]  # of a reduction in the NVLink switch, likewise
     pcie: float  # of a ring over PCIe in one node
+    staged: float  # likewise, of cards that reach one another through the host's memory only
     wire: Mapping[str, Wire]  # by kind of network
     softness: float  # exponent of the sum of two tiers' times; infinite: only the slower one counts
     launch_s: float

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.collectives.links import wire_of
 from clusterwright.plan.numbers import pick
 
 if TYPE_CHECKING:
     from clusterwright.plan.collectives.coefficients import Coefficients
-    from clusterwright.plan.collectives.links import Group
+    from clusterwright.plan.collectives.links import Path
     from clusterwright.plan.numbers import Real
 
 
@@ -35,14 +34,27 @@ PROTOCOLS = (
 )
 
 
-def near_step(group: Group, protocol: Protocol, c: Coefficients, *, tree: bool = False) -> Real:
+def near_step(path: Path, protocol: Protocol, *, tree: bool = False) -> Real:
     """One step inside the node."""
-    linked = (group.ranks_per_node <= group.machine.nvlink_domain) & (group.machine.gpu.link_bytes_per_s > 0)
     step = protocol.tree_s if tree else protocol.ring_s
-    return c.latency_scale * pick(linked, step, protocol.pcie_s)
+    return path.c.latency_scale * pick(path.linked, step, protocol.pcie_s)
 
 
-def far_step(group: Group, protocol: Protocol, c: Coefficients) -> float:
+def far_step(path: Path, protocol: Protocol) -> float:
     """One step between nodes."""
-    wire = wire_of(group.machine.network.kind, c)
-    return group.machine.network.latency_s + wire.step_s * (protocol.far if wire.rdma else 1.0)
+    share = protocol.far if path.wire.rdma else 1.0
+    return path.group.machine.network.latency_s + path.wire.step_s * share
+
+
+def joined(transfer: Real, near: Real, far: Real, path: Path, protocol: Protocol) -> Real:
+    """Steps before the transfer, but for TCP's: they wait in threads of their own while other pieces go."""
+    if path.wire.rdma:
+        return filled(transfer, near + far, path.c, protocol)
+    return filled((transfer**2 + far**2) ** 0.5, near, path.c, protocol)
+
+
+def filled(transfer: Real, latency: Real, c: Coefficients, protocol: Protocol) -> Real:
+    """Latency, transfer, and the cost of filling a pipeline of chunks, which grows as the root of both."""
+    start = c.launch_s + protocol.start_s
+    transfer = transfer / (protocol.bandwidth or c.ll_bandwidth)
+    return start + latency + 2 * c.ramp * (latency * transfer) ** 0.5 + transfer

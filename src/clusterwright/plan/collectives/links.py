@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterwright.plan.collectives.coefficients import Coefficients, Wire, nearest
 from clusterwright.plan.numbers import ceil, larger, log2, pick, smaller
@@ -16,6 +17,9 @@ UNLIMITED = 1e30  # bytes/s of a tier that a group does not use
 PCIE_BYTES_PER_S = {3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}  # x16, one direction (PCI-SIG)
 BOARD_GPUS = 8  # of the boards of NVLink 2 without a switch (DGX-1)
 DIRECT_GPUS = 4  # boards of up to four GPUs join each pair by links of its own; larger ones have a switch
+
+
+GEFORCE = re.compile(r"(rtx|gtx)-\d{4}")  # the driver gives them no direct access to one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,38 @@ class Group:
         return ceil(self.ranks / self.ranks_per_node)
 
 
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What a group's bytes go over: worked out once, for all algorithms and protocols."""
+
+    group: Group
+    nodes: Real
+    near: Real  # ring bandwidth of one GPU inside the node, bytes/s
+    far: Real  # what one node's NICs give the group, bytes/s, one direction
+    rate: Real  # of a ring through both
+    linked: Any  # inside the node it is NVLink all the way: true or false, or an array of them
+    wire: Wire
+    c: Coefficients
+
+
+def path(group: Group, c: Coefficients) -> Path:
+    """The path of a group; one machine without a network is one node."""
+    machine = group.machine
+    if machine.network.kind == "none":
+        group = Group(machine, group.ranks, group.ranks, group.sharing)
+    near, far = local(group, c), between(group, c)
+    linked = (group.ranks_per_node <= machine.nvlink_domain) & (machine.gpu.link_bytes_per_s > 0)
+    rate = in_turn(near, far, c.softness)
+    return Path(group, group.nodes, near, far, rate, linked, wire_of(machine.network.kind, c), c)
+
+
 def local(group: Group, c: Coefficients) -> Real:
     """Ring bandwidth of one GPU inside the node, bytes/s."""
     machine, here = group.machine, group.ranks_per_node
     share = nearest(c.link, machine.gpu.arch) * _share_of_links(machine, here)
     link = machine.gpu.link_bytes_per_s * share
-    pcie = PCIE_BYTES_PER_S.get(machine.gpu.pcie_gen, PCIE_BYTES_PER_S[4]) * c.pcie
+    share = c.staged if GEFORCE.match(machine.gpu.name) else c.pcie
+    pcie = PCIE_BYTES_PER_S.get(machine.gpu.pcie_gen, PCIE_BYTES_PER_S[4]) * share
     linked = (here <= machine.nvlink_domain) & (machine.gpu.link_bytes_per_s > 0)
     return pick(here > 1, pick(linked, link, pcie), UNLIMITED)
 

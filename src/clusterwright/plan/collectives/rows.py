@@ -11,7 +11,7 @@ from clusterwright.errors import WrightError
 from clusterwright.plan.collectives.algorithms import in_switch, times
 from clusterwright.plan.collectives.coefficients import Coefficients, stored
 from clusterwright.plan.collectives.kinds import Kind, bus_factor
-from clusterwright.plan.collectives.links import Group
+from clusterwright.plan.collectives.links import Group, path
 from clusterwright.plan.machines import GBIT_BYTES, RACK_GPUS, REFERENCE_PORTS, usual_node
 from clusterwright.plan.run import Machine, Network
 
@@ -66,7 +66,7 @@ def bus_bw(what: Measured, c: Coefficients) -> float:
     """Bus bandwidth in bytes/s."""
     found = times(what.kind, what.size_bytes, what.group, c)
     if what.algorithm == "sharp":
-        found["sharp"] = in_switch(what.size_bytes, what.group, c, sharp=True)
+        found["sharp"] = in_switch(what.size_bytes, path(what.group, c), sharp=True)
     elif what.algorithm in found:
         found = {what.algorithm: found[what.algorithm]}
     time = min(float(each) for each in found.values())
