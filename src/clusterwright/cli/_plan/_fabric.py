@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from clusterwright.cli._plan._own import own_rows
 from clusterwright.cli._plan._tables import write_table
 from clusterwright.cli._show import say, show_table, show_text
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -20,6 +21,7 @@ from clusterwright.units import QuantityError, parse_rate
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from clusterwright.catalog.own import Own
     from clusterwright.cli._plan.fabric import Join, Trained
     from clusterwright.plan.fabric.advice import Advice
     from clusterwright.plan.fabric.parts import Fabric
@@ -42,16 +44,17 @@ class Found:
 
 def find(join: Join, trained: Trained, kind: str) -> Found:
     """Design, compare, choose."""
-    made, hosts = _machine(join)
-    wanted = _wanted(join, made, len(hosts))
-    run = _run(trained, made) if trained.model else None
+    own = own_rows(join.catalog)
+    made, hosts = _machine(join, own)
+    wanted = _wanted(join, made, len(hosts), own)
+    run = _run(trained, made, own) if trained.model else None
     chosen = Kind(kind) if kind != "all" else Kind.RAIL if wanted.ports_per_node > 1 else Kind.FAT_TREE
     fabric = build(chosen, wanted)
     rows = compare(wanted, made, run, () if kind == "all" else (chosen,))
     return Found(wanted, made, hosts, rows, fabric, networks(fabric), kind != "all", _advice(run))
 
 
-def _machine(join: Join) -> tuple[Machine, tuple[str, ...]]:
+def _machine(join: Join, own: Own | None) -> tuple[Machine, tuple[str, ...]]:
     from clusterwright import catalog  # noqa: PLC0415 (start-up time)
 
     if join.cluster:
@@ -60,12 +63,12 @@ def _machine(join: Join) -> tuple[Machine, tuple[str, ...]]:
         cluster = load_cluster(join.cluster)
         groups = [group for group in cluster.nodes.values() if group.gpus]
         hosts = tuple(name for group in groups for name in group.names())
-        return machine_of(cluster, None, catalog.gpus().values()), hosts
+        return machine_of(cluster, None, {**catalog.gpus(), **(own.gpus if own else {})}.values()), hosts
     if join.nodes is None or join.nodes < 1:
         message = "no nodes are given" if join.nodes is None else f"{join.nodes} nodes are none"
         mend = "give --nodes 64, or --cluster cluster.yaml"
         raise WrightError.of("fabric-size", message, mend, exit_code=EXIT_USAGE)
-    gpu = catalog.gpu(join.gpu)
+    gpu = catalog.gpu(join.gpu, own)
     wiring = Wiring(join.gpus_per_node, None, join.network, join.nics, _rate(join.nic_rate))
     per_node = machine(gpu, 1, wiring).gpus_per_node
     made = machine(gpu, join.nodes * per_node, wiring)
@@ -83,23 +86,23 @@ def _rate(text: str | None) -> int | None:
         raise WrightError.of("bad-quantity", message, why.mend, exit_code=EXIT_USAGE) from why
 
 
-def _wanted(join: Join, made: Machine, nodes: int) -> Wanted:
+def _wanted(join: Join, made: Machine, nodes: int, own: Own | None) -> Wanted:
     network = made.network
     protocol = "infiniband" if network.kind == "none" else network.kind
     rate = network.nic_bytes_per_s * 8
-    switch = switch_of(join.switch, protocol) if join.switch else usual_switch(rate, protocol)
+    switch = switch_of(join.switch, protocol, own) if join.switch else usual_switch(rate, protocol, own)
     options = Options(join.tiers, join.planes, join.manager_ports)
     nics = join.nics if join.nics is not None else int(network.nics)
     hall = Hall(nodes_per_rack=join.nodes_per_rack)
-    return Wanted(nodes, nics, for_ports(switch, rate), join.oversubscription, options, hall)
+    return Wanted(nodes, nics, for_ports(switch, rate), join.oversubscription, options, hall, own)
 
 
-def _run(trained: Trained, made: Machine) -> Run:
+def _run(trained: Trained, made: Machine, own: Own | None) -> Run:
     from clusterwright.catalog.hf import model_of  # noqa: PLC0415 (start-up time)
     from clusterwright.plan.run import Run, Training  # noqa: PLC0415
     from clusterwright.plan.sizing.layouts import searched, stack_for  # noqa: PLC0415
 
-    training = Training(model_of(str(trained.model)), trained.seq, trained.global_batch)
+    training = Training(model_of(str(trained.model), own), trained.seq, trained.global_batch)
     cut = searched(training, made)
     if cut is None:
         message = f"{trained.model} does not fit on {made.gpus} x {made.gpu.name}"
@@ -149,11 +152,11 @@ def write_cables(path: Path, found: Found) -> None:
 
 def tell(found: Found) -> None:
     """Tables on stdout, and what to ask next on stderr."""
-    network, switch = found.machine.network, found.wanted.switch
+    switch = found.wanted.switch
     rate = switch.port_bits_per_s / 1e9
     show_text(
         f"{found.wanted.nodes} nodes of {found.machine.gpus_per_node} x {found.machine.gpu.name}, "
-        f"{found.wanted.ports_per_node} x {rate:g} Gbit/s {network.kind}, "
+        f"{found.wanted.ports_per_node} x {rate:g} Gbit/s {switch.protocol}, "
         f"switch {switch.title} ({switch.ports} ports)\n"
     )
     _tell_kinds(found)
@@ -168,18 +171,20 @@ def tell(found: Found) -> None:
 
 def _tell_kinds(found: Found) -> None:
     steps = any(row.step_s for row in found.rows)
-    head = ("kind", "levels", "switches", "cables", "ports free", "bisection", "shared", "hops",
+    head = ("kind", "levels", "switches", "cables", "ports free", "bisection", "oversubscribed", "hops",
             "all-reduce 1 GiB", "scattered", "power", "switches and cables")  # fmt: skip
     show_table((*head, *(("step",) if steps else ())), [_kind_row(row, steps=steps) for row in found.rows])
     for row in found.rows:
-        if row.cost and row.cost.unknown:
-            say(f"{row.kind}: no price is known of {', '.join(sorted(row.cost.unknown))}")
+        if row.why_not:
+            say(f"{row.kind}: {row.why_not}")
+    for item in sorted({item for row in found.rows if row.cost for item in row.cost.unknown}):
+        say(f"no price is known of {item}")
 
 
 def _kind_row(row: Compared, *, steps: bool) -> tuple[str, ...]:
     made = row.fabric
     if made is None:
-        return (row.kind, row.why_not)
+        return (str(row.kind), *("-" for _ in range(11 + steps)))
     counts = " + ".join(str(level.count) for level in made.levels) or "0"
     cells = (
         row.kind, str(made.tiers), counts, str(made.cables), str(sum(level.ports_free for level in made.levels)),
@@ -191,10 +196,10 @@ def _kind_row(row: Compared, *, steps: bool) -> tuple[str, ...]:
 
 
 def _money(row: Compared) -> str:
-    if row.cost is None or not row.cost.likely:
+    if row.cost is None or row.cost.unknown:
         return "not known"
-    low, likely, high = (value / 1e6 for value in (row.cost.low, row.cost.likely, row.cost.high))
-    return f"{likely:.3g} M {row.cost.currency} ({low:.2g} to {high:.2g})"
+    low, likely, high = (value / 1e3 for value in (row.cost.low, row.cost.likely, row.cost.high))
+    return f"{likely:,.0f} k {row.cost.currency} ({low:,.0f} to {high:,.0f})"
 
 
 def _tell_whole(found: Found) -> None:

@@ -37,6 +37,7 @@ class Join:
     manager_ports: Annotated[int, Parameter(help="Of a fabric manager in a node's place.")] = 0
     nodes_per_rack: Annotated[int, Parameter(help="For the lengths of cables.")] = 4
     cluster: Annotated[Path | None, Parameter(help="A cluster file, in place of nodes and NICs.")] = None
+    catalog: Annotated[Path | None, Parameter(help="GPUs, switches, cables and prices of your own.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

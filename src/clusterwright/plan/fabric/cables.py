@@ -14,6 +14,7 @@ from clusterwright.plan.fabric.wiring import links
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from clusterwright.catalog.own import Own
     from clusterwright.plan.fabric.parts import Fabric, Link
 
 LENGTHS_M = (1, 2, 3, 5, 10, 15, 20, 30, 50, 100, 150, 300, 500)  # the steps cables are sold in
@@ -46,21 +47,21 @@ class Cable:
 HALL = Hall()
 
 
-def media(bits_per_s: float) -> list[Class]:
+def media(bits_per_s: float, own: Own | None = None) -> list[Class]:
     """Classes of cable for a port, the shortest first: those of the next rate where its own has none."""
-    known = classes()
+    known = {**classes(), **(own.cables if own else {})}
     rates = sorted({each.bits_per_s for each in known.values()})
     rate = next((each for each in rates if each >= bits_per_s), rates[-1])
     return sorted((each for each in known.values() if each.bits_per_s == rate), key=lambda each: each.reach_m)
 
 
-def medium(bits_per_s: float, length_m: float) -> Class:
+def medium(bits_per_s: float, length_m: float, own: Own | None = None) -> Class:
     """The first class that reaches so far; the one that reaches farthest where none does."""
-    known = media(bits_per_s)
+    known = media(bits_per_s, own)
     return next((each for each in known if each.reach_m >= length_m), known[-1])
 
 
-def schedule(fabric: Fabric, hall: Hall = HALL) -> list[Cable]:
+def schedule(fabric: Fabric, hall: Hall = HALL, own: Own | None = None) -> list[Cable]:
     """All cables of all planes, alike ones together: what to order."""
     wanted: Counter[tuple[str, int]] = Counter()
     for link, length in lengths(fabric, hall):
@@ -68,7 +69,7 @@ def schedule(fabric: Fabric, hall: Hall = HALL) -> list[Cable]:
     order = {"node": 0, "manager": 1, "leaf": 2, "spine": 3}
     made = []
     for (level, length), count in sorted(wanted.items(), key=lambda item: (order[item[0][0]], item[0][1])):
-        sort = medium(fabric.port_bits_per_s, length)
+        sort = medium(fabric.port_bits_per_s, length, own)
         made.append(Cable(level, sort.name, sort.medium, length, count, sort.end_power_w))
     return made
 

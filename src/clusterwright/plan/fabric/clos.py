@@ -104,17 +104,29 @@ def three_levels(radix: int, leaves: Leaves) -> Clos | None:
     """
     fewest = math.ceil(leaves.units / (radix // 2))
     tried = [fewest] if leaves.rails > 1 else range(fewest, min(radix, leaves.units) + 1)
-    made = [clos for pods in tried for clos in _pods(radix, leaves, pods)]
-    return min(made, key=lambda clos: sum(count for _, count, _ in clos.counts()), default=None)
+    ways = sorted(way for pods in tried for way in _pods(radix, leaves, pods))
+    best: Clos | None = None
+    for least, pods, spines, down in ways:
+        if best and least >= _above(best):
+            break
+        cores = _cores(radix, pods, spines, range(down, radix // 2 + 1))
+        if cores and (best is None or _above(cores) < _above(best)):
+            best = replace(cores, leaves=leaves, leaf_links=leaves.uplinks // spines)
+    return best
 
 
-def _pods(radix: int, leaves: Leaves, pods_per_rail: int) -> Iterator[Clos]:
-    half, pod_leaves = radix // 2, math.ceil(leaves.units / pods_per_rail)
+def _above(clos: Clos) -> int:
+    """Switches above the leaves."""
+    return clos.pods * clos.spines + clos.core_groups * clos.cores
+
+
+def _pods(radix: int, leaves: Leaves, pods_per_rail: int) -> Iterator[tuple[int, int, int, int]]:
+    """The least switches above the leaves that it can take, pods, spines of one, and cables under one spine."""
+    pods, pod_leaves = leaves.rails * pods_per_rail, math.ceil(leaves.units / pods_per_rail)
     for spines in divisors(leaves.uplinks):
-        links = leaves.uplinks // spines
-        ups = range(pod_leaves * links, half + 1)
-        if ups and (cores := _cores(radix, leaves.rails * pods_per_rail, spines, ups)):
-            yield replace(cores, leaves=leaves, leaf_links=links)
+        down = pod_leaves * leaves.uplinks // spines
+        if down <= radix // 2:
+            yield pods * spines + math.ceil(pods * spines * down / radix), pods, spines, down
 
 
 def _cores(radix: int, pods: int, spines: int, uplinks: range) -> Clos | None:

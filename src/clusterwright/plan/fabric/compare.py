@@ -74,7 +74,7 @@ def _compared(kind: Kind, wanted: Wanted, machine: Machine, run: Run | None) -> 
         if any(finding.code not in {"fabric-too-large", "fabric-kind"} for finding in why.findings):
             raise
         return Compared(kind, None, why.findings[0].message)
-    cables = schedule(made, wanted.hall)
+    cables = schedule(made, wanted.hall, wanted.own)
     return Compared(
         kind=kind,
         fabric=made,

@@ -1,0 +1,117 @@
+"""`wright plan power`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from clusterwright.plan.power import Hall, Node, Supply
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """What draws power."""
+
+    gpu: Annotated[str, Parameter(help="A GPU of the catalog.")]
+    nodes: Annotated[int, Parameter(help="Hosts; racks of superchips.")] = 1
+    gpus_per_node: Annotated[int | None, Parameter(help="8 if left out; a rack of superchips has 72.")] = None
+    cpus: Annotated[int | None, Parameter(help="Processors of a node; 2 if left out.")] = None
+    cpu_w: Annotated[float | None, Parameter(help="Watts of one; 350 if left out.")] = None
+    dimms: Annotated[int | None, Parameter(help="Memory modules of a node; 32 if left out.")] = None
+    nics: Annotated[int | None, Parameter(help="Ports of a node; 8 if left out.")] = None
+    disks: Annotated[int | None, Parameter(help="NVMe disks of a node; 8 if left out.")] = None
+    network_w: Annotated[float, Parameter(help="Switches and optics: wright plan fabric says how much.")] = (
+        0.0
+    )
+    catalog: Annotated[Path | None, Parameter(help="GPUs and servers of your own.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Supplies:
+    """Power supplies of a node."""
+
+    psu: Annotated[str | None, Parameter(help="Rating of one, 2200W: says whether they hold.")] = None
+    psus: Annotated[int, Parameter(help="How many there are.")] = 2
+    spare: Annotated[int, Parameter(help="How many of them may fail.")] = 1
+
+
+def power(
+    *,
+    load: Annotated[Load, Parameter(name="*")],
+    supplies: Annotated[Supplies, Parameter(name="*")] = Supplies(),
+    rack_limit: str = "40kW",
+    pue: float | None = None,
+    json: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Power and heat of nodes, racks and the hall, and whether power supplies hold.
+
+    Exit code: 1 when the supplies that are left after a failure do not hold.
+
+    Parameters
+    ----------
+    rack_limit
+        What the hall gives one rack: 40kW.
+    pue
+        Power of the hall over that of its machines; 1.3 if left out.
+    json
+        Everything in watts, as one JSON document.
+    """
+    from clusterwright.cli._plan._power import watts  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import show_json  # noqa: PLC0415
+    from clusterwright.plan.power import LIMITS, hall, node_power, supply  # noqa: PLC0415
+
+    node = _node(load)
+    limits = replace(LIMITS, rack_w=watts(rack_limit), pue=LIMITS.pue if pue is None else pue)
+    whole = hall(node, load.nodes, limits, load.network_w)
+    held = supply(node, watts(supplies.psu), supplies.psus, supplies.spare) if supplies.psu else None
+    if json:
+        show_json({"node": asdict(node_power(node)), "hall": whole, "supply": held})
+    else:
+        _tell(load, node, whole, held)
+    return 0 if held is None or held.holds else 1
+
+
+def _node(load: Load) -> Node:
+    from clusterwright import catalog  # noqa: PLC0415 (start-up time)
+    from clusterwright.catalog.parts import servers  # noqa: PLC0415
+    from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415
+    from clusterwright.plan.power import node_of  # noqa: PLC0415
+
+    rows = own_rows(load.catalog)
+    gpu = catalog.gpu(load.gpu, rows)
+    gpus = load.gpus_per_node or 8
+    said = {name: getattr(load, name) for name in ("cpus", "cpu_w", "dimms", "nics", "disks")}
+    own: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    made = node_of(gpu, gpus)
+    known = {**servers(), **(rows.servers if rows else {})}
+    rated = [each.power_w for each in known.values() if (each.gpu, each.gpus) == (gpu.name, made.gpus)]
+    if rated and made.nvswitch and not own:  # a maker's system; other nodes are everybody's own
+        made = replace(made, rated_w=max(rated))
+    return replace(made, **own)
+
+
+def _tell(load: Load, node: Node, whole: Hall, held: Supply | None) -> None:
+    from clusterwright.cli._show import show_table, show_text  # noqa: PLC0415 (start-up time)
+    from clusterwright.plan.power import node_power  # noqa: PLC0415
+
+    drawn = node_power(node)
+    show_table(("of one node", "W"), [(name, f"{value:,.0f}") for name, value in drawn.parts if value])
+    rated = f"; its maker rates it at {node.rated_w:,.0f} W, which is planned for" if node.rated_w else ""
+    show_text(f"\n{drawn.wall_w:,.0f} W at the wall{rated}\n")
+    rows = [
+        ("nodes in a rack", f"{whole.nodes_per_rack}"),
+        ("racks", f"{whole.racks}"),
+        ("a full rack", f"{whole.rack_w / 1e3:.1f} kW, cooled by {whole.cooling}"),
+        ("circuits of a rack", f"{whole.circuits_per_rack} three-phase, half of them on each of two feeds"),
+        ("machines", f"{whole.it_w / 1e3:,.1f} kW"),
+        ("hall", f"{whole.hall_w / 1e3:,.1f} kW"),
+        ("heat", f"{whole.btu_per_h:,.0f} BTU/h"),
+        ("air, if by air", f"{whole.air_m3_per_h:,.0f} m3/h"),
+    ]
+    show_table((f"{load.nodes} nodes", ""), rows)
+    if held:
+        show_text(f"\nsupplies: {held.reason}")

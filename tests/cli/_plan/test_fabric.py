@@ -1,0 +1,124 @@
+"""`wright plan fabric`."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from clusterwright.cli import app
+from clusterwright.errors import WrightError
+
+GPU1024 = Path(__file__).parents[3] / "examples" / "gpu1024" / "cluster.yaml"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """A folder and a home without a catalog of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+def wright(capsys, *arguments):
+    """The command as it is parsed: exit code, stdout and stderr."""
+    try:
+        code = app()(["plan", "fabric", *map(str, arguments)], result_action="return_value")
+        told = ""
+    except WrightError as why:
+        code, told = why.exit_code, str(why)
+    said = capsys.readouterr()
+    return code, said.out, said.err + told
+
+
+def test_all_kinds_stand_side_by_side_with_the_three_networks(capsys):
+    """A row a kind, a row a network; talk on stderr."""
+    code, out, err = wright(capsys, "--nodes", 64)
+
+    assert code == 0
+    for word in ("star", "ring", "leaf-spine", "fat-tree", "rail-optimized", "storage", "management"):
+        assert word in out
+    assert "16 + 8" in out
+    assert "--model" in err
+
+
+def test_one_kind_in_full_from_a_cluster_file(capsys, tmp_path):
+    """Levels, cables to order, topology.conf; the drawing and every cable in files."""
+    picture, table = tmp_path / "fabric.svg", tmp_path / "cables.csv"
+    files = ("--svg", picture, "--cables", table)
+
+    code, out, err = wright(capsys, "--cluster", GPU1024, "--kind", "rail-optimized", *files)
+
+    assert code == 0, err
+    assert "SwitchName=su4 Nodes=gpu[097-128]" in out
+    assert "switch: su1" in out
+    assert ET.fromstring(picture.read_text()).tag.endswith("svg")
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert sum(int(row["cables"]) for row in rows) == 2048
+
+
+def test_json_has_every_count(capsys):
+    """The reference table's row of 128 nodes."""
+    document = json.loads(wright(capsys, "--nodes", 128, "--kind", "rail-optimized", "--json")[1])
+    levels = document["kinds"][0]["levels"]
+
+    assert [(level["name"], level["switches"]) for level in levels] == [("leaf", 32), ("spine", 16)]
+    assert document["networks"]["compute"]["cables"] == 2048
+    assert document["topology_conf"].count("Nodes=") == 4
+
+
+def test_nvl72_racks_are_blocks(capsys):
+    """36 trays of GB200: topology/block beside the tree."""
+    out = wright(capsys, "--nodes", 36, "--gpu", "gb200", "--kind", "rail-optimized")[1]
+
+    assert "BlockName=rack2 Nodes=gpu[19-36]" in out
+
+
+def test_with_a_model_steps_and_advice_are_there(capsys):
+    """A step on each kind, and a verdict with figures."""
+    asked = ("--nodes", 4, "--gpu", "a100-80g", "--model", "llama2-7b")
+    document = json.loads(wright(capsys, *asked, "--json")[1])
+
+    assert all(row["step_s"] > 0 for row in document["kinds"] if "step_s" in row)
+    assert "enough" in document["advice"]["verdict"]
+    assert len(document["advice"]["choices"]) == 5
+    assert document["advice"]["verdict"] in wright(capsys, *asked)[1]
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        ("fabric-size", ("--nodes", 0)),
+        ("fabric-size", ()),
+        ("fabric-oversubscription", ("--nodes", 4, "--oversubscription", 0.5)),
+        ("unknown-part", ("--nodes", 4, "--switch", "qm970")),
+        ("unknown-gpu", ("--nodes", 4, "--gpu", "h1000")),
+        ("bad-quantity", ("--nodes", 4, "--nic-rate", "400")),
+        ("fabric-rate", ("--nodes", 4, "--switch", "sn2201")),
+        ("fabric-too-large", ("--nodes", 9000, "--kind", "fat-tree")),
+        ("fabric-kind", ("--nodes", 3, "--kind", "direct")),
+        ("fabric-model", ("--nodes", 1, "--gpu", "t4", "--model", "llama2-70b")),
+    ],
+)
+def test_bad_input_is_told(capsys, code, arguments):
+    """With its code and a mend, on stderr, exit code 2."""
+    exit_code, out, err = wright(capsys, *arguments)
+
+    assert exit_code == 2
+    assert f"error[{code}]" in err
+    assert "mend: " in err
+    assert out == ""
+
+
+def test_no_numpy_without_a_model():
+    """The arithmetic of networks is plain; numpy is for the search that a model asks for."""
+    start = (
+        "import sys; sys.argv = ['wright', 'plan', 'fabric', '--nodes', '64']\n"
+        "from clusterwright.cli import main\n"
+        "try:\n    main()\nfinally:\n    assert 'numpy' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, check=False, timeout=60)
+
+    assert done.returncode == 0, done.stderr
