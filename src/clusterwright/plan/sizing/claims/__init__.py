@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.sizing.claims import collectives, networks, sharing, supplies, tuning
+from clusterwright.plan.sizing.claims import collectives, money, networks, scaling, sharing, supplies, tuning
 from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
 
 if TYPE_CHECKING:
@@ -19,6 +19,11 @@ CLAIMS: tuple[Callable[[], Checked], ...] = (
     networks.leaf_spine,
     networks.latency,
     networks.a_billion,
+    scaling.one_node,
+    scaling.two_nodes,
+    scaling.four_nodes,
+    money.cloud,
+    money.half_idle,
     sharing.headroom,
     networks.hdr100,
     networks.two_25gbe,

@@ -28,7 +28,7 @@ def a100_hdr(nodes: int, ports: int = 8, oversubscription: float = 1.0) -> Machi
 
 def a100_25gbe(nodes: int) -> Machine:
     """Nodes of 4 x A100-40G with two ports of 25 GbE (mission row P2)."""
-    return machine(gpu("a100-sxm-40gb"), 4 * nodes, Wiring(4, 4, "ethernet", 2, 25 * GBIT))
+    return machine(gpu("a100-pcie-40gb"), 4 * nodes, Wiring(4, 4, "ethernet", 2, 25 * GBIT))
 
 
 def h100_ndr(nodes: int) -> Machine:

@@ -1,0 +1,67 @@
+"""P5: ResNet-50 on CIFAR-10 over 25 GbE, on 1, 2 and 4 nodes of 4 A100."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clusterwright.catalog.cnn import network
+from clusterwright.plan.cnn import Job, scaling, step
+from clusterwright.plan.sizing.claims.claim import Checked, judged
+from clusterwright.plan.sizing.claims.nodes import a100_25gbe
+
+if TYPE_CHECKING:
+    from clusterwright.plan.cnn import Point
+
+SAMPLES = {1: 1280.0, 2: 2350.0, 4: 4400.0}  # a second, on so many nodes
+BATCH = 128  # of one GPU; they do not say theirs
+CIFAR, IMAGENET = 32, 224  # pixels
+
+
+def one_node() -> Checked:
+    """1280 samples a second of 4 A100 are few, for images of 32 pixels."""
+    small, large = (step(_job(pixels)).images_per_s for pixels in (CIFAR, IMAGENET))
+    return Checked(
+        "resnet50-one-node", "P5", "ResNet-50 on CIFAR-10, 4 A100: 1280 samples/s",
+        SAMPLES[1], small, "samples/s",
+        f"images of {CIFAR} pixels, mixed precision, {BATCH} a GPU, nothing waiting for data",
+        judged(SAMPLES[1], small),
+        f"The GPUs alone would do {small / SAMPLES[1]:.0f} times that, and {large:,.0f} a second even of images of "
+        f"{IMAGENET} pixels. 1280 is what the data loaders or a smaller precision let through.",
+    )  # fmt: skip
+
+
+def two_nodes() -> Checked:
+    """1.83 times on two nodes."""
+    return _speedup(2, "two-nodes")
+
+
+def four_nodes() -> Checked:
+    """3.44 times on four nodes."""
+    return _speedup(4, "four-nodes")
+
+
+def _speedup(nodes: int, name: str) -> Checked:
+    said = SAMPLES[nodes] / SAMPLES[1]
+    theirs, ours = _point(nodes, SAMPLES[1]), _point(nodes, None)
+    return Checked(
+        f"resnet50-{name}", "P5", f"The same on {nodes} nodes over 25 GbE: {SAMPLES[nodes]:,.0f} samples/s, {said:.2f}x",
+        said, theirs.speedup, "x",
+        f"the losses of {nodes} nodes on two ports of 25 GbE, one node taken as they measured it, {BATCH} a GPU",
+        judged(said, theirs.speedup),
+        f"At so few samples a second the network is {_idle(theirs)}: what they lost is more than the gradients take. "
+        f"If the GPUs ran at their own pace it would be {ours.speedup:.2f}x.",
+    )  # fmt: skip
+
+
+def _idle(point: Point) -> str:
+    share = point.step.communication / point.step.total
+    return "hardly waited for" if share < 0.05 else f"waited for {share:.0%} of the time"
+
+
+def _point(nodes: int, measured: float | None) -> Point:
+    on = a100_25gbe(nodes)
+    return scaling(_job(CIFAR), [nodes], on.network, node_images_per_s=measured)[0]
+
+
+def _job(pixels: int) -> Job:
+    return Job(network("resnet50", pixels, 10 if pixels == CIFAR else 1000), a100_25gbe(1), BATCH, "fp16")
