@@ -17,8 +17,8 @@ def test_microbatches(plan_of):
     ("schedule", "expected"),
     [
         (Schedule.ONE_F_ONE_B, [4, 3, 2, 1]),
-        (Schedule.ZB_H1, [4, 3, 2, 1]),
-        (Schedule.ZB_H2, [7, 5, 3, 1]),
+        (Schedule.ZB_H1, [4, 4, 4, 4]),
+        (Schedule.ZB_H2, [8, 8, 8, 8]),
         (Schedule.ZB_V, [4, 4, 4, 4]),
         (Schedule.AFAB, [64, 64, 64, 64]),
         (Schedule.DUALPIPE, [2.5, 2.5, 2.5, 2.5]),

@@ -97,7 +97,7 @@ def test_zero_bubble_takes_its_known_multiples(plan_of):
     )
 
     assert first == usual
-    assert second == pytest.approx(15 / 8 * usual)
+    assert second == pytest.approx(2 * usual)
 
 
 def test_published_peaks(plan_of):

@@ -21,18 +21,19 @@ def in_flight(work: Training, cut: Layout, index: Real) -> Real:
     """Microbatches, each through all layers of the stage; a share of one where chunks interleave.
 
     1F1B: the stage runs ahead by the stages behind it (Narayanan et al. 2104.04473, 2.2; interleaved: as
-    Megatron-Core counts its warm-up). Zero bubble and its V shape: Qi et al. 2401.10241 and 2405.15362.
-    DualPipe: DeepSeek-V3, 2412.19437, table 2.
+    Megatron-Core counts its warm-up). Zero bubble: a stage keeps activations until the weights' gradients
+    are computed, up to its limit of p or 2 p microbatches (ZB-1p, ZB-2p; Qi et al. 2401.10241, 4); its V
+    shape: 2405.15362. DualPipe: DeepSeek-V3, 2412.19437, table 2.
     """
     number = microbatches(work, cut)
     behind = cut.pp - index - 1
     match cut.schedule:
         case Schedule.AFAB:
             return number
-        case Schedule.ZB_H2:
-            return smaller(2 * behind + 1, number)
-        case Schedule.ZB_V:
+        case Schedule.ZB_H1 | Schedule.ZB_V:
             return smaller(cut.pp, number)
+        case Schedule.ZB_H2:
+            return smaller(2 * cut.pp, number)
         case Schedule.DUALPIPE:
             return smaller((cut.pp + 1) / 2, number)  # of each of its two copies
     ahead = 2 * behind + (cut.interleave - 1) * cut.pp

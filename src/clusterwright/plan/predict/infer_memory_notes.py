@@ -30,6 +30,9 @@ _LOGITS = (
     (r"llm-foundry|\bmpt\b", 4.0),
 )
 
+_OLD_MEGATRON = (
+    r"zero[- ]bubble"  # papers of 2024 whose Megatron was of early 2023: no flash attention, dropout
+)
 _TORCHTITAN_SEQ_LEN = 2048  # `training.seq_len` of its job configuration
 
 
@@ -50,10 +53,12 @@ def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
     if "seq_len" in cells.inferred and says(cells, "torchtitan"):
         seq_len = _TORCHTITAN_SEQ_LEN
         cells.note(f"sequence length {seq_len}, torchtitan's default", "seq_len")
+    old = "attention-backend" not in settings and says(cells, _OLD_MEGATRON)
     return replace(
         work,
         seq_len=seq_len,
-        dropout=work.dropout or _dropout(run, settings),
+        dropout=work.dropout or old or _dropout(run, settings),
+        flash_attention=work.flash_attention and not old,
         optimizer="muon" if says(cells, r"(?<![a-z])muon(?![a-z])") else work.optimizer,
         fused_loss=says(cells, r"\bliger\b|cut[- ]cross[- ]entropy"),
         logit_bytes=next((held for words, held in _LOGITS if says(cells, words)), 0.0),

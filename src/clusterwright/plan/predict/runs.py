@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Stack
 
 _COMPLETE = ("layers", "hidden", "heads", "seq_len", "num_gpus", "global_batch", "micro_batch", "tp", "pp")
-_FLASH_SINCE = 2023  # in Megatron-LM and most others; Dao et al. 2205.14135
+_FLASH_SINCE = 2023  # in most software; Dao et al. 2205.14135
+_FLASH_IN_MEGATRON_SINCE = 2024  # there an option before, the default with Transformer Engine
 _USUAL_SEQ_LEN = 4096
 _RECIPES = r"\bnemo\b|megatron-bridge|dgxc"  # tuned by the maker of the GPU
 
@@ -67,7 +68,7 @@ def _training(cells: Cells, setting: Setting, batch: int) -> Training:
         optimizer="adam8bit" if words.says(cells, r"bnb-optimi[sz]er|8-bit adam|adam8bit") else "adam",
         gradient_bytes=_gradient_bytes(cells, setting.stack, precision),
         flash_attention=_flash(setting),
-        dropout=setting.stack.family.startswith("megatron") and setting.stack.year < _FLASH_SINCE,
+        dropout=_by_megatron_before_flash(setting),
     )
 
 
@@ -86,7 +87,12 @@ def _flash(setting: Setting) -> bool:
         return backend not in {"unfused", "local"}
     if setting.settings.get("transformer-impl") == "local":
         return setting.settings.get("use-flash-attn") == "True"
-    return setting.stack.year >= _FLASH_SINCE
+    return setting.stack.year >= _FLASH_SINCE and not _by_megatron_before_flash(setting)
+
+
+def _by_megatron_before_flash(setting: Setting) -> bool:
+    """Then its GPT recipes kept dropout, too."""
+    return setting.stack.family.startswith("megatron") and setting.stack.year < _FLASH_IN_MEGATRON_SINCE
 
 
 def _gradient_bytes(cells: Cells, stack: Stack, precision: str) -> int:
