@@ -135,3 +135,13 @@ def test_a_machine_without_a_network_is_one_node():
     alone = replace(CARDS, gpus=8, network=Network("none"))
 
     assert seconds("all_reduce", 1e9, alone, 8, 1) == seconds("all_reduce", 1e9, alone, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "direct"), [("rtx-4090", False), ("rtx-3090", False), ("rtx-6000-ada", True)]
+)
+def test_cards_for_games_reach_one_another_through_the_host(name, direct):
+    """Both have PCIe 4; the driver of GeForce allows no direct access."""
+    pair = Machine(gpu(name), 2, 2, 1, Network("none"))
+
+    assert (bus_bw_bytes_per_s("all_reduce", 1e9, pair, 2, 2) > 12e9) is direct

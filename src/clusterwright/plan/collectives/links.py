@@ -19,7 +19,7 @@ BOARD_GPUS = 8  # of the boards of NVLink 2 without a switch (DGX-1)
 DIRECT_GPUS = 4  # boards of up to four GPUs join each pair by links of its own; larger ones have a switch
 
 
-GEFORCE = re.compile(r"(rtx|gtx)-\d{4}")  # the driver gives them no direct access to one another
+GEFORCE = re.compile(r"(rtx|gtx)-\d0[5-9]0")  # the driver gives them no direct access to one another
 
 
 @dataclass(frozen=True, slots=True)
