@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clusterwright.errors import WrightError
 from clusterwright.plan.run import Machine
-from clusterwright.plan.sizing.fewest import fewest, least_s, sized, sizes
+from clusterwright.plan.sizing.fewest import as_the_gpu_can, fewest, least_s, sized, sizes
 
 HOUR = 3600
 
@@ -95,3 +95,11 @@ def test_failures_make_it_longer(work, gpu, means):
 def test_the_last_batch_of_an_epoch_counts_whole(work):
     """1,000,001 samples in batches of 512 are 1,954 steps, twice over."""
     assert replace(work, samples=1_000_001, epochs=2).steps == 2 * 1954
+
+
+def test_a_gpu_without_bf16_trains_in_fp16(work, gpu):
+    """V100 and T4; the others keep what was asked."""
+    old = replace(gpu, peak={"fp16": 125e12, "fp32": 15e12})
+
+    assert as_the_gpu_can(work, old).training.precision == "fp16"
+    assert as_the_gpu_can(work, gpu) == work

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -98,6 +98,7 @@ class Sized:
 
 def sized(workload: Workload, machine: Machine, means: Means) -> Sized | None:
     """How long the workload takes on that machine; None where it does not fit."""
+    workload = as_the_gpu_can(workload, machine.gpu)
     cut = means.plan(workload.training, machine)
     if cut is None:
         return None
@@ -105,6 +106,14 @@ def sized(workload: Workload, machine: Machine, means: Means) -> Sized | None:
     length_s = workload.steps * float(cut.time.total)
     write_s = checkpoint_bytes(workload.training) / nodes / means.node_write_bytes_per_s
     return Sized(workload, machine, cut, goodput(nodes, write_s=write_s, length_s=length_s))
+
+
+def as_the_gpu_can(workload: Workload, gpu: Gpu) -> Workload:
+    """The same work in fp16 where the GPU has no bf16 (before Ampere)."""
+    training = workload.training
+    if training.precision != "bf16" or "bf16" in gpu.peak or "fp16" not in gpu.peak:
+        return workload
+    return replace(workload, training=replace(training, precision="fp16"))
 
 
 def checkpoint_bytes(training: Training) -> float:
@@ -121,7 +130,7 @@ def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, *, sur
         WrightError: deadline-impossible, with what would do; size-does-not-fit where no size holds the model.
     """
     tried: list[Sized] = []
-    possible = False
+    possible, workload = False, as_the_gpu_can(workload, gpu)
     for gpus in sizes(means.make(gpu, 1).gpus_per_node, means.most_nodes):
         if least_s(workload, gpu, gpus) > deadline_s:
             continue  # not even at the peak rate

@@ -48,6 +48,6 @@ def half_idle() -> Checked:
         100 * HALF, 100 * PHILLY, "%",
         "the mean of one large shared cluster that was published; no model says how people use theirs",
         Verdict.CANNOT_TELL,
-        f"At {HALF:.0%} a GPU-hour of 4 servers of 8 A100 costs {idle:.2f} {gathered.currency}, at {BUSY:.0%} {busy:.2f}: "
-        f"{idle / busy - 1:.0%} more. Microsoft's Philly used {PHILLY:.0%} of the GPUs that its jobs held.",
+        f"At {HALF:.0%} a GPU-hour of 4 servers of 8 A100 costs {idle:.2f} {gathered.currency}, at {BUSY:.0%} "
+        f"{busy:.2f}: {idle / busy - 1:.0%} more. Microsoft's Philly used {PHILLY:.0%} of the GPUs that its jobs held.",
     )  # fmt: skip

@@ -44,7 +44,8 @@ def _speedup(nodes: int, name: str) -> Checked:
     said = SAMPLES[nodes] / SAMPLES[1]
     theirs, ours = _point(nodes, SAMPLES[1]), _point(nodes, None)
     return Checked(
-        f"resnet50-{name}", "P5", f"The same on {nodes} nodes over 25 GbE: {SAMPLES[nodes]:,.0f} samples/s, {said:.2f}x",
+        f"resnet50-{name}", "P5",
+        f"The same on {nodes} nodes over 25 GbE: {SAMPLES[nodes]:,.0f} samples/s, {said:.2f}x",
         said, theirs.speedup, "x",
         f"the losses of {nodes} nodes on two ports of 25 GbE, one node taken as they measured it, {BATCH} a GPU",
         judged(said, theirs.speedup),

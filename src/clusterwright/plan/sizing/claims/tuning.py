@@ -36,9 +36,9 @@ def one_server() -> Checked:
         f"one epoch of {ALPACA:,} samples of {SEQ:,} tokens on {_on(one)}; {_throughput(one)}",
         Verdict.CANNOT_TELL,
         f"The claim names no amount of data. 12 h would be {tokens / 1e9:.2g} B tokens a round, "
-        f"or {samples / 1e3:.0f} k samples of {SEQ:,}. Plain code is slower: Stanford Alpaca, {ALPACA_EPOCHS} epochs of "
-        f"{ALPACA / 1e3:.0f} k samples of up to {ALPACA_SEQ}, took {ALPACA_H:g} h on 8 A100; we compute "
-        f"{_alpaca(one):.1f} h with every sample that long.",
+        f"or {samples / 1e3:.0f} k samples of {SEQ:,}. Plain code is slower: Stanford Alpaca, "
+        f"{ALPACA_EPOCHS} epochs of {ALPACA / 1e3:.0f} k samples of up to {ALPACA_SEQ}, took {ALPACA_H:g} h on 8 A100; "
+        f"we compute {_alpaca(one):.1f} h with every sample that long.",
     )  # fmt: skip
 
 
