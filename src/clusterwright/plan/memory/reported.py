@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from clusterwright.plan.memory.peak import at_stage, peak
+from clusterwright.plan.numbers import larger, smaller
 
 if TYPE_CHECKING:
     from clusterwright.plan.memory.coefficients import Coefficients
@@ -23,11 +24,15 @@ class Definition(StrEnum):
 
 
 def reported(run: Run, definition: Definition, fitted: Coefficients | None = None) -> Real:
-    """Peak memory in bytes as such a report would print it."""
+    """Peak memory in bytes as such a report would print it.
+
+    The allocator gives cached blocks back before it fails: what is reserved stays within the GPU if it can.
+    """
     if definition is Definition.LAST_RANK:
         return at_stage(run, run.layout.pp - 1, fitted).allocated
     fullest = peak(run, fitted)
     if definition is Definition.ALLOCATED:
         return fullest.allocated
-    reserved = fullest.allocated + fullest.fragmentation
-    return reserved if definition is Definition.RESERVED else reserved + fullest.context
+    beyond = 0.0 if definition is Definition.RESERVED else fullest.context
+    room = larger(run.machine.gpu.usable_bytes - fullest.context, fullest.allocated)
+    return smaller(fullest.allocated + fullest.fragmentation, room) + beyond
