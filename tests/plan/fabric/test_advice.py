@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.catalog import architecture, gpu
-from clusterwright.plan.fabric.advice import advise, step_on, unlimited_s
+from clusterwright.plan.fabric.advice import advise, step_on, unlimited_s, usual_choices
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Layout, Machine, Run, Stack, Training
 
@@ -44,6 +44,15 @@ def test_a_higher_bar_never_asks_for_a_dearer_network():
 
     assert places == sorted(places, reverse=True)
     assert places[-1] == 0
+
+
+def test_plain_ethernet_does_not_fill_fast_ports():
+    """Ports of 200 Gbit/s: TCP moves less than a third of them; a port of 25 is filled."""
+    networks = usual_choices(A100)
+
+    assert networks["Ethernet"].nic_bytes_per_s < A100.network.nic_bytes_per_s / 3
+    assert networks["RoCE"].nic_bytes_per_s == A100.network.nic_bytes_per_s
+    assert networks["Ethernet 1x25G"].nic_bytes_per_s == 25e9 / 8
 
 
 def test_one_node_waits_for_no_network():

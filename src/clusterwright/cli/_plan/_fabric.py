@@ -250,7 +250,7 @@ def _tell_networks(three: Networks) -> None:
 
 
 def _tell_advice(advice: Advice) -> None:
-    show_text("\nthe same training on other networks:")
+    show_text("\nthe same training, cut the same way, on other networks; the last three with all ports at their rate:")
     rows = [
         (each.name, f"{each.step_s:.4g} s", f"{each.waiting:.1%}", f"{each.slower:.1%}")
         for each in advice.choices

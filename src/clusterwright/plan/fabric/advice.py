@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.fabric.expected import as_kind
 from clusterwright.plan.speed import iteration
 
 if TYPE_CHECKING:
@@ -46,12 +47,13 @@ class Advice:
 def usual_choices(machine: Machine) -> dict[str, Network]:
     """From the cheapest up: one slow port, one fast port, and all ports as Ethernet, RoCE and InfiniBand."""
     own = machine.network
+    slow = replace(own, nics=1, nic_bytes_per_s=25 * GBIT_BYTES)
     return {
-        "Ethernet 1x25G": replace(own, kind="ethernet", nics=1, nic_bytes_per_s=25 * GBIT_BYTES),
-        "RoCE 1x100G": replace(own, kind="roce", nics=1, nic_bytes_per_s=100 * GBIT_BYTES),
-        "Ethernet": replace(own, kind="ethernet"),
-        "RoCE": replace(own, kind="roce"),
-        "InfiniBand": replace(own, kind="infiniband"),
+        "Ethernet 1x25G": as_kind(slow, "ethernet"),
+        "RoCE 1x100G": as_kind(replace(slow, nic_bytes_per_s=100 * GBIT_BYTES), "roce"),
+        "Ethernet": as_kind(own, "ethernet"),
+        "RoCE": as_kind(own, "roce"),
+        "InfiniBand": as_kind(own, "infiniband"),
     }
 
 
