@@ -116,6 +116,19 @@ CONFIGS = {
         "num_local_experts": 32, "num_experts_per_tok": 4, "sliding_window": 128,
         "max_position_embeddings": 131072, "layer_types": ["sliding_attention", "full_attention"] * 12,
     }, 20.9),
+    "glm4_moe": ({
+        "model_type": "glm4_moe", "hidden_size": 4096, "num_hidden_layers": 46, "num_attention_heads": 96,
+        "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 10944, "vocab_size": 151552,
+        "n_routed_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 1408, "n_shared_experts": 1,
+        "first_k_dense_replace": 1, "num_nextn_predict_layers": 1,
+    }, 106.9),
+    "nemotron_h": ({
+        "model_type": "nemotron_h", "hidden_size": 2688, "num_hidden_layers": 52, "num_attention_heads": 32,
+        "num_key_value_heads": 2, "head_dim": 128, "intermediate_size": 1856, "vocab_size": 131072,
+        "hybrid_override_pattern": "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME", "mamba_num_heads": 64,
+        "mamba_head_dim": 64, "ssm_state_size": 128, "n_routed_experts": 128, "num_experts_per_tok": 6,
+        "moe_intermediate_size": 1856, "moe_shared_expert_intermediate_size": 3712,
+    }, 31.6),
     "vit": ({
         "model_type": "vit", "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
         "intermediate_size": 4096, "image_size": 224, "patch_size": 16,
@@ -126,7 +139,8 @@ SAME_AS_OURS = {
     "qwen3": "qwen3-8b", "qwen3_moe": "qwen3-30b-a3b", "gpt2": "gpt2", "gpt_neox": "gpt-neox-20b", "opt": "opt-6.7b",
     "bloom": "bloom-176b", "bert": "bert-large", "falcon": "falcon-40b", "gemma": "gemma-7b", "gemma2": "gemma2-9b",
     "gemma3": "gemma3-27b", "phi3": "phi3-mini", "deepseek_v2": "deepseek-v2", "deepseek_v3": "deepseek-v3",
-    "gpt_oss": "gpt-oss-20b", "vit": "vit-l-16",
+    "gpt_oss": "gpt-oss-20b", "vit": "vit-l-16", "glm4_moe": "glm4.5-air",
+    "nemotron_h": "nemotron3-nano",
 }  # fmt: skip
 
 
@@ -215,3 +229,25 @@ def test_a_part_of_size_zero_is_refused(key):
     """A model without layers is none."""
     with pytest.raises(WrightError, match="bad-config-value"):
         architecture_of(LLAMA3 | {key: 0}, "config.json")
+
+
+def test_a_hybrid_without_experts_has_none():
+    """Nemotron-H 8B: the same type, with plain feed-forward parts; a list of words in place of letters."""
+    config = CONFIGS["nemotron_h"][0] | {"intermediate_size": 4096}
+    words = {"hybrid_override_pattern": None, "layers_block_type": ["mamba", "mlp", "attention", "mlp"]}
+    read = architecture_of(config | words, "config.json")
+
+    assert (read.layers, read.mamba_layers, read.attention_layers, read.experts, read.ffn) == (
+        4,
+        1,
+        1,
+        0,
+        4096,
+    )
+
+
+@pytest.mark.parametrize("pattern", ["", "MXM", 3])
+def test_a_pattern_that_is_none_is_refused(pattern):
+    """The letters are M, *, - and E."""
+    with pytest.raises(WrightError, match="bad-config-value"):
+        architecture_of(CONFIGS["nemotron_h"][0] | {"hybrid_override_pattern": pattern}, "config.json")

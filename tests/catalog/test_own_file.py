@@ -182,7 +182,9 @@ date = "yesterday"
         ('[prices.x.owned]\nlikely = "3 USD"\nhigh = "2 USD"\ndate = "2026-01"', "out-of-range"),
         ('[prices.x.owned]\nlikely = "3 USD"\nhigh = "4 EUR"\ndate = "2026-01"', "currency-mixed"),
         ('[prices.x.owned]\nlikely = "3 dollars"\ndate = "2026-01"', "bad-quantity"),
-        ('[prices.x.owned]\nlikely = "3 USD"', "missing-key"),
+        ('[prices.x.owned]\nlikely = "3 USD"', "missing-key"), ("[prices]\nx = 3", "wrong-type"),
+        ('[servers.s]\nlike = "hgx-h100"\ngpu = "x9"', "unknown-gpu"),
+        ('[servers.s]\nlike = "hgx-h100"\nnic = "x9"', "unknown-part"),
     ],
 )  # fmt: skip
 def test_each_slip_has_its_code(tmp_path, text, code):

@@ -14,6 +14,8 @@ from clusterwright.catalog.models import architecture
 from clusterwright.catalog.own import Own
 from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
 
+_LETTERS = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
+
 
 def model_of(text: str, extra: Own | None = None) -> Architecture:
     """The architecture that `--model` means: a name of the catalog, or the path of a config.json or its folder.
@@ -111,10 +113,12 @@ def _values(read: _Reader, family: Family, kind: str) -> dict[str, Any]:
     values["biases"] = read.flag("bias", otherwise=False) if kind == "falcon" else family.biases
     values["tied"] = read.flag("tie_word_embeddings", otherwise=family.tied)
     values["vocab"] = values.get("vocab", 0)
+    if kind == "nemotron_h":
+        _layers(read, values)
     _heads(read, values, kind)
     _widths(read, values, family)
     _window(read, values, family)
-    _experts(read, values, kind)
+    _experts(read, values)
     if family.mla:
         values["attention"] = "mla"
     if kind == "vit":
@@ -122,6 +126,22 @@ def _values(read: _Reader, family: Family, kind: str) -> dict[str, Any]:
     elif family.positions >= 0:
         values["learned_positions"] += family.positions
     return values
+
+
+def _layers(read: _Reader, values: dict[str, Any]) -> None:
+    """A hybrid says layer by layer what each is: M a mixer, * attention, - a feed-forward part, E experts."""
+    pattern = read.config.get("hybrid_override_pattern") or "".join(
+        _LETTERS.get(str(each), "?") for each in read.config.get("layers_block_type") or ()
+    )
+    if not isinstance(pattern, str) or not pattern or set(pattern) - set("M*-E"):
+        mend = "give `hybrid_override_pattern` in the letters M, *, - and E"
+        read.wrong("hybrid_override_pattern", "the pattern of layers is not known", mend)
+        pattern = "M*"
+    values["layers"] = len(pattern)
+    values["mamba_layers"], values["attention_layers"] = pattern.count("M"), pattern.count("*")
+    if "E" not in pattern:
+        unused = ("experts", "experts_per_token", "expert_ffn", "shared_ffn", "expert_width")
+        values.update(dict.fromkeys(unused, 0))
 
 
 def _heads(read: _Reader, values: dict[str, Any], kind: str) -> None:
@@ -170,11 +190,11 @@ def _window(read: _Reader, values: dict[str, Any], family: Family) -> None:
     values["window_every"] = round(len(kinds) / full) if kinds and full else pattern or family.window_every
 
 
-def _experts(read: _Reader, values: dict[str, Any], kind: str) -> None:
+def _experts(read: _Reader, values: dict[str, Any]) -> None:
     if not values.get("experts"):
         return
     values["expert_ffn"] = values.get("expert_ffn") or values["ffn"]
-    if kind.startswith(("deepseek", "kimi")):
+    if not values.get("shared_ffn"):
         values["shared_ffn"] = read.may(("n_shared_experts",)) * values["expert_ffn"]
     dense = read.config.get("mlp_only_layers")
     if isinstance(dense, list):

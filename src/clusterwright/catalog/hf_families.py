@@ -67,6 +67,20 @@ _DEEPSEEK_MAY: Keys = {
     "mtp_layers": ("num_nextn_predict_layers",),
 }
 _MLA = Family(_WIDTHS | _EXPERTS | _DEEPSEEK, _DEEPSEEK_MAY, positions=-1, mla=True)
+_MIXER: Keys = {
+    "mamba_heads": ("mamba_num_heads",),
+    "mamba_head_dim": ("mamba_head_dim",),
+    "mamba_state": ("ssm_state_size",),
+}
+_HYBRID_MAY: Keys = {
+    "ffn": ("intermediate_size",),
+    "experts": ("n_routed_experts",),
+    "experts_per_token": ("num_experts_per_tok",),
+    "expert_ffn": ("moe_intermediate_size",),
+    "shared_ffn": ("moe_shared_expert_intermediate_size",),
+    "expert_width": ("moe_latent_size",),
+    "mtp_layers": ("num_nextn_predict_layers",),
+}
 _BERT = Family(_WIDTHS | _LEARNED, gated=False, tied=True, biases=True, causal=False)
 _FALCON = Family({key: _WIDTHS[key] for key in ("layers", "hidden", "heads", "vocab")},
                  {"ffn": ("ffn_hidden_size",), "head_dim": ("head_dim",)},
@@ -106,6 +120,14 @@ FAMILIES: Mapping[str, Family] = {
     "deepseek_v2": _MLA,
     "deepseek_v3": _MLA,
     "kimi_k2": _MLA,
+    "glm4_moe": Family(
+        _WIDTHS | _EXPERTS | {key: _DEEPSEEK[key] for key in ("experts", "expert_ffn", "dense_layers")},
+        _KV | {"mtp_layers": _DEEPSEEK_MAY["mtp_layers"]}, positions=-1,
+    ),
+    "nemotron_h": Family(
+        {key: _WIDTHS[key] for key in ("hidden", "heads", "vocab")} | _MIXER, _KV | _HYBRID_MAY,
+        gated=False, positions=-1,
+    ),
     "gpt2": _GPT2_FAMILY,
     "gpt_bigcode": _GPT2_FAMILY,
     "gptj": Family(_GPT2, {"ffn": ("n_inner",)}, gated=False, positions=-1, ffn_of_hidden=4),

@@ -136,7 +136,20 @@ class _Reader:
             }
             for name, table in _TABLES.items()
         }
-        return Own(**made, prices=tuple(self._prices(self._sections(tables, "prices"))))
+        own = Own(**made, prices=tuple(self._prices(self._sections(tables, "prices"))))
+        if not self.findings:
+            self._references(own)
+        return own
+
+    def _references(self, own: Own) -> None:
+        """What servers are made of is there."""
+        for name, server in own.servers.items():
+            for key, find in (("gpu", gpu), ("nic", parts.nic), ("drive", parts.storage)):
+                try:
+                    find(getattr(server, key), own)
+                except WrightError as why:
+                    first = why.findings[0]
+                    self._say(first.code, ("servers", name, key), first.message, first.mend)
 
     def _sections(self, tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         sections = tables.get(name, {})
@@ -214,7 +227,15 @@ class _Reader:
     def _prices(self, items: Mapping[str, Any]) -> list[Price]:
         found = []
         for item, deals in items.items():
-            for deal, given in deals.items() if isinstance(deals, dict) else ():
+            if not isinstance(deals, dict):
+                self._say(
+                    "wrong-type",
+                    ("prices", item),
+                    f"`prices.{item}` is no section",
+                    f"write [prices.{item}.owned]",
+                )
+                continue
+            for deal, given in deals.items():
                 path = ("prices", item, deal)
                 if deal not in {each.value for each in Deal} or not isinstance(given, dict):
                     mend = f"take one of {', '.join(Deal)}, as in [prices.{item}.owned]"
