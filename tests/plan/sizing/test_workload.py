@@ -64,3 +64,12 @@ def test_no_time_is_no_deadline(work):
     """0s cannot be met."""
     with pytest.raises(WrightError, match="no time at all"):
         workload(Asked(work.training.architecture, tokens="1e9", deadline="0s"))
+
+
+@pytest.mark.parametrize(("given_", "task"), [({"samples": "1k"}, "sft"), ({"tokens": "1e9"}, "pretrain")])
+def test_samples_are_tuned_on_and_tokens_trained_on(work, given_, task):
+    """Where no task is named, and the note says so."""
+    made, _ = workload(Asked(work.training.architecture, **given_))
+
+    assert made.training.task == task
+    assert f"--task {task}" in made.notes[0]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Amount:
     """How much is trained, and until when."""
 
-    task: Annotated[str, Parameter(help="pretrain, sft or lora.")] = "pretrain"
+    task: Annotated[str, Parameter(help="pretrain, sft or lora; sft with --samples, else pretrain.")] = ""
     samples: Annotated[str, Parameter(help="Sequences of one epoch, e.g. 52k.")] = ""
     tokens: Annotated[str, Parameter(help="Tokens of one epoch, e.g. 1e9, in place of --samples.")] = ""
     seq: Annotated[str, Parameter(help="Tokens of one sequence; as usual for the task if left out.")] = ""

@@ -94,7 +94,7 @@ def _nics(machine: Machine) -> list[Part]:
     why = (
         "a port for each GPU, so that no two share one"
         if network.nics >= machine.gpus_per_node
-        else "as said"
+        else "as said, or as in the maker's system"
     )
     shown = f"{network.nics:g} x {rate:g} Gbit/s {network.kind}, and 2 x 25 GbE for storage and management"
     return [Part("NICs", network.nics, "ports", shown, why)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
@@ -61,7 +61,7 @@ class Asked:
     """What was typed; empty where nothing was."""
 
     architecture: Architecture
-    task: str = "pretrain"
+    task: str = ""  # empty: sft where samples are given, else pretrain
     samples: str = ""
     tokens: str = ""
     seq: str = ""
@@ -95,6 +95,8 @@ def workload(asked: Asked) -> tuple[Workload, float]:
         WrightError: bad-quantity or size-workload, everything at once.
     """
     reader = _Reader()
+    given = asked.task
+    asked = replace(asked, task=given or ("sft" if asked.samples else "pretrain"))
     usual = USUAL.get(asked.task) or USUAL["pretrain"]
     if asked.task not in USUAL:
         reader.wrong(f"there is no task `{asked.task}`", f"take one of {', '.join(USUAL)}")
@@ -105,12 +107,12 @@ def workload(asked: Asked) -> tuple[Workload, float]:
     epochs = usual.epochs if asked.epochs is None else asked.epochs
     if deadline <= 0:
         reader.wrong("--deadline is no time at all", "write it as 3h or 2d12h")
-    if epochs <= 0:
+    if not 0 < epochs < math.inf:
         reader.wrong(f"--epochs is {epochs:g}, but must be more than 0", "write 1 to see the data once")
     if reader.findings:
         raise WrightError(*reader.findings, exit_code=EXIT_USAGE)
     training = Training(asked.architecture, seq, batch, task=asked.task)
-    return Workload(training, samples, epochs, _notes(asked, usual, seq)), deadline
+    return Workload(training, samples, epochs, _notes(asked, usual, seq, said_task=bool(given))), deadline
 
 
 def _samples(asked: Asked, reader: _Reader, seq: int) -> float:
@@ -122,10 +124,11 @@ def _samples(asked: Asked, reader: _Reader, seq: int) -> float:
     return reader.read("--samples", asked.samples, parse_count, 1)
 
 
-def _notes(asked: Asked, usual: Usual, seq: int) -> tuple[str, ...]:
+def _notes(asked: Asked, usual: Usual, seq: int, *, said_task: bool) -> tuple[str, ...]:
     said = {"--seq": asked.seq, "--global-batch": asked.global_batch, "--epochs": asked.epochs is not None}
     values = {"--seq": seq, "--global-batch": usual.global_batch, "--epochs": usual.epochs}
-    assumed = [f"{option} {values[option]:g}" for option in said if not said[option]]
+    assumed = [] if said_task else [f"--task {asked.task}"]
+    assumed += [f"{option} {values[option]:g}" for option in said if not said[option]]
     notes = [f"assumed {', '.join(assumed)} for {asked.task} ({usual.source})"] if assumed else []
     if asked.samples:
         notes.append(
