@@ -1,0 +1,111 @@
+"""Writes docs/accuracy.md and docs/accuracy.svg from bench/published and the stored coefficients.
+
+python bench/accuracy.py            fit without each source, predict it, write the page (about ten minutes)
+python bench/accuracy.py --check    say whether the page is what the code gives (half a minute); exit code 3 if not
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import accuracy_memory
+import accuracy_others
+import accuracy_time
+from accuracy_gates import Measures
+from accuracy_page import page
+from accuracy_plot import plot
+from accuracy_scores import Off, by, rankings, score
+from speed_fit import remembered
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE, PICTURE = DOCS / "accuracy.md", DOCS / "accuracy.svg"
+FEWEST_LAYOUTS = 4
+CLOSE = 0.002  # share by which an in-sample median may differ before the page is called old
+_MARK = re.compile(r"<!-- in sample: (\{.*\}) -->")
+
+
+def main() -> int:
+    """Write the page, or check it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true")
+    if parser.parse_args().check:
+        return check()
+    found, wrong = measure()
+    mark = f"<!-- in sample: {json.dumps(fingerprint())} -->"
+    PAGE.write_text(f"{page(found, wrong)}\n{mark}\n", encoding="utf-8")
+    gpus = [one.row["gpu_type"] for one in found.times.rows]
+    PICTURE.write_text(plot(found.times.source_out, gpus), encoding="utf-8")
+    print(f"{PAGE} and {PICTURE.name} written")
+    return 0
+
+
+def measure() -> tuple[Measures, list[str]]:
+    """Every error, left out and in sample; says on stderr how far it is."""
+    remembered()
+    told, wrong = accuracy_memory.told()
+    _say("fits or not")
+    memory = accuracy_memory.held_out()
+    _say("memory")
+    collectives, networks = accuracy_others.collectives(held=True), accuracy_others.networks(held=True)
+    _say("collectives and convolutional networks")
+    times = accuracy_time.held_out(accuracy_time.once_each(accuracy_time.measured_rows()))
+    _say("time")
+    return (
+        Measures(
+            times=times,
+            memory=memory,
+            memory_in=accuracy_memory.in_sample(),
+            told=told,
+            layouts=rankings(times.source_out, FEWEST_LAYOUTS),
+            collectives=collectives,
+            collectives_in=accuracy_others.collectives(held=False),
+            networks=networks,
+            networks_in=accuracy_others.networks(held=False),
+            scaling=accuracy_others.scaling(held=True),
+            scaling_in=accuracy_others.scaling(held=False),
+        ),
+        wrong,
+    )
+
+
+def fingerprint() -> dict[str, float]:
+    """In-sample medians by source: what the page says of the code as it is."""
+    remembered()
+    rows: dict[str, Sequence[Off]] = {
+        "time": accuracy_time.in_sample(accuracy_time.once_each(accuracy_time.measured_rows())),
+        "memory": accuracy_memory.in_sample(),
+        "collectives": accuracy_others.collectives(held=False),
+        "networks": accuracy_others.networks(held=False),
+    }
+    return {
+        f"{what} {source}": round(score(mine).median, 5)
+        for what, every in rows.items()
+        for source, mine in by(every, lambda each: each.source).items()
+    }
+
+
+def check() -> int:
+    """Exit code 0 where the page holds, 3 where it is old."""
+    written = _MARK.search(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else None
+    then = json.loads(written[1]) if written else {}
+    now = fingerprint()
+    differ = [name for name in sorted({*then, *now}) if abs(then.get(name, 9.0) - now.get(name, 9.0)) > CLOSE]
+    for name in differ:
+        print(f"{name}: the page says {then.get(name, 'nothing')}, the code {now.get(name, 'nothing')}")
+    print(f"{PAGE.name} is {'old: run python bench/accuracy.py' if differ else 'what the code gives'}")
+    return 3 if differ else 0
+
+
+def _say(what: str) -> None:
+    print(f"{what}: done", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

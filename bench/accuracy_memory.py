@@ -1,0 +1,65 @@
+"""Errors of the memory model, and whether it told what fits."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import fit_memory
+from accuracy_scores import Off, Verdicts, verdicts
+from speed_rows import TABLES
+
+from clusterwright.errors import WrightError
+from clusterwright.plan import memory
+from clusterwright.plan.memory.coefficients import of
+from clusterwright.plan.predict.known import Known
+from clusterwright.plan.predict.runs import complete, run_of
+
+PUBLISHED = Path(__file__).parent / "published"
+
+
+def in_sample() -> list[Off]:
+    """Peaks with the stored coefficients."""
+    stored = of(json.loads(fit_memory.STORED.read_text(encoding="utf-8")))
+    return [_off(each, fit_memory.error(each, stored)) for each in fit_memory.seen()]
+
+
+def held_out() -> list[Off]:
+    """Peaks with each source left out of the fit."""
+    return [_off(each, error) for each, error in fit_memory.held_out(fit_memory.seen())]
+
+
+def _off(each: fit_memory.Seen, error: float) -> Off:
+    name = each.row["model"].rsplit("/", 1)[-1]
+    predicted = each.measured * (1 + error)
+    label = f"{name} {each.row['gpu_type']} {fit_memory.kind(each)}"
+    return Off(each.source, label, predicted, each.measured, complete(each.row), None, fit_memory.kind(each))
+
+
+def told() -> tuple[Verdicts, list[str]]:
+    """Verdicts on every published run, and the runs that were told wrongly."""
+    known, pairs, wrong = Known(), [], []
+    for table in (*TABLES, "megatron_golden"):
+        with (PUBLISHED / f"{table}.csv").open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                pair = _verdict(row, known)
+                if pair is None:
+                    continue
+                pairs.append(pair)
+                if pair[0] != pair[1]:
+                    cut = f"{row['num_gpus']} GPUs, tp {row['tp']}, pp {row['pp']}, microbatch {row['micro_batch']}"
+                    wrong.append(f"{'ran' if pair[0] else 'ran out'}: {row['source']}, {row['model']}, {cut}")
+    return verdicts(pairs), wrong
+
+
+def _verdict(row: dict[str, str], known: Known) -> tuple[bool, bool] | None:
+    """It ran, it was called fitting; None for rows that are suspect, or no plan."""
+    if row["status"] not in {"ok", "oom"}:
+        return None
+    try:
+        run, _ = run_of(row, known)
+    except WrightError:
+        return None
+    fit = memory.fits(memory.peak(run), run.machine.gpu)
+    return row["status"] == "ok", fit is not memory.Fit.OOM

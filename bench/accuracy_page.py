@@ -1,0 +1,255 @@
+"""docs/accuracy.md, from scores to Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
+
+from accuracy_gates import Gate, Measures, gates
+from accuracy_rivals import CALCULON, CALCULON_A100, SIMUMAX_MEMORY, SIMUMAX_TIME
+from accuracy_scores import Off, Score, by, score
+from speed_rows import Measured
+
+Rows = Sequence[Sequence[str]]
+BAD_SOURCE, BAD_ROW = 0.15, 0.5  # shares that are called bad
+INTRODUCTION = """# Accuracy
+
+How far `wright plan` is off, on {rows} published training runs, {peaks} peak memories, {collectives} collective
+operations and {networks} trainings of convolutional networks.
+
+This page is made by `python bench/accuracy.py`; `--check` says whether it still is what the code gives.
+An error is predicted over measured, less one: -10% is a tenth too fast.
+*Left out* means that nothing of the row's source was in the fit that predicted it; that is what to expect of a run
+that we have not seen. *Publisher left out* is stricter: releases of one publisher repeat the same recipes, so all of
+its pages are left out together. *In sample* is with the coefficients that are shipped.
+Repeats of one plan by one source count once, with their median. *Complete* rows give shape, batch and cut;
+in others something was inferred, as the prediction's note says.
+
+![Predicted over measured time, each source left out](accuracy.svg)
+"""
+
+
+def page(found: Measures, wrong: Sequence[str]) -> str:
+    """The whole page."""
+    times = found.times
+    parts = [
+        INTRODUCTION.format(
+            rows=len(times.rows),
+            peaks=len(found.memory),
+            collectives=len(found.collectives),
+            networks=len(found.networks),
+        ),
+        _gates(gates(found)),
+        _bad(found),
+        _times(found),
+        _calculon(found),
+        _layouts(found),
+        _memory(found, wrong),
+        _others(found),
+    ]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def table(head: Sequence[str], rows: Rows) -> str:
+    """A Markdown table; the first column left, numbers right."""
+    lines = [head, [":---"] + ["---:"] * (len(head) - 1), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines) + "\n"
+
+
+def _gates(every: list[Gate]) -> str:
+    rows = [
+        [
+            each.name,
+            each.what,
+            str(each.rows),
+            each.known,
+            each.aim,
+            each.ours,
+            each.in_sample,
+            "yes" if each.reached else "no",
+        ]
+        for each in every
+    ]
+    done = sum(each.reached for each in every)
+    head = ("gate", "what", "rows", "others", "aim", "ours, left out", "in sample", "reached")
+    note = (
+        "There are no rows of the zero-bubble schedules (G8) here.\n"
+        "Search speed (G11), start-up (G12) and fabrics (G13) are held by their own tests.\n"
+    )
+    return f"## Aims\n\n{done} of {len(every)} are reached.\n\n{table(head, rows)}\n{note}"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+def _line(name: str, held: Score, seen: Score | None, publisher: Score | None = None) -> list[str]:
+    worst = held.worst
+    return [
+        name,
+        str(held.rows),
+        str(held.complete),
+        f"{held.median:.1%}",
+        f"{held.p90:.1%}",
+        f"{held.bias:+.1%}",
+        _share(publisher.median if publisher else None),
+        _share(held.inside),
+        _share(seen.median if seen else None),
+        f"{worst.label} {worst.error:+.0%}",
+    ]
+
+
+HEAD = (
+    "",
+    "rows",
+    "complete",
+    "median",
+    "P90",
+    "bias",
+    "publisher out",
+    "in range",
+    "in sample",
+    "worst row",
+)
+
+
+def _scored(found: Measures, key: Callable[[int], str]) -> str:
+    times = found.times
+    groups: dict[str, list[int]] = {}
+    for index in range(len(times.rows)):
+        groups.setdefault(key(index), []).append(index)
+    lines = [
+        _line(
+            name,
+            score([times.source_out[i] for i in mine]),
+            score([times.inside[i] for i in mine]),
+            score([times.publisher_out[i] for i in mine]),
+        )
+        for name, mine in sorted(groups.items())
+    ]
+    return table(HEAD, lines)
+
+
+def _times(found: Measures) -> str:
+    rows = found.times.rows
+    weak = "rows whose time was derived from printed FLOP/s are marked *"
+    return "\n".join(
+        [
+            "## Time of an iteration, by source\n",
+            f"Every source left out of its own fit; {weak}.\n",
+            _scored(found, lambda i: rows[i].source + (" *" if rows[i].weak else "")),
+            "## Time, by GPU\n",
+            _scored(found, lambda i: rows[i].run.machine.gpu.name),
+            "## Time, by what is trained and how\n",
+            _scored(
+                found, lambda i: f"{_sort(rows[i])}, {'complete' if rows[i].complete else 'inferred in part'}"
+            ),
+        ]
+    )
+
+
+def _sort(one: Measured) -> str:
+    if one.run.training.architecture.experts:
+        return "mixture of experts"
+    if one.run.training.architecture.mamba_layers:
+        return "hybrid"
+    low = one.run.training.precision in {"fp8", "mxfp8", "nvfp4"}
+    shape = "fully sharded" if one.run.layout.zero == 3 else "dense"
+    return f"{shape}, {'8 or 4 bits' if low else '16 bits'}"
+
+
+def _bad(found: Measures) -> str:
+    every = by(found.times.source_out, lambda each: each.source)
+    sources = [f"- {name}: median {score(rows).median:.0%} of {len(rows)} rows" for name, rows in every.items()
+               if score(rows).median > BAD_SOURCE]  # fmt: skip
+    rows = [each for each in found.times.source_out if abs(each.error) > BAD_ROW]
+    told = [
+        f"- {each.source}: {each.label}: {each.error:+.0%}"
+        for each in sorted(rows, key=lambda each: -abs(each.error))
+    ]
+    head = f"## Where it is bad\n\nSources with a median above {BAD_SOURCE:.0%}:\n\n"
+    below = f"\n\nRows that are off by more than {BAD_ROW:.0%} ({len(rows)} of {len(found.times.rows)}):\n\n"
+    return head + ("\n".join(sources) or "none") + below + ("\n".join(told) or "none") + "\n"
+
+
+def _calculon(found: Measures) -> str:
+    lines, ours, theirs = [], [], []
+    for one, seen, held in zip(found.times.rows, found.times.inside, found.times.source_out, strict=True):
+        key = (one.row["model"], one.row["recompute"])
+        if "Table 5" not in one.source or key not in CALCULON:
+            continue
+        other = CALCULON[key] / one.seconds - 1
+        ours.append(abs(held.error))
+        theirs.append(abs(other))
+        cells = [f"{one.seconds:g}", f"{CALCULON[key]:g}", f"{other:+.1%}", f"{held.predicted:.2f}"]
+        lines.append(
+            [f"{key[0]}, {key[1]} recomputation", *cells, f"{held.error:+.1%}", f"{seen.error:+.1%}"]
+        )
+    head = ("Korthikanti table 5", "measured s", "Calculon s", "", "ours s, left out", "", "in sample")
+    mean, tail = CALCULON_A100
+    words = (
+        f"Calculon was fitted on these rows: mean {fmean(theirs):.2%}, most {max(theirs):.2%}.\n"
+        f"Ours were left out of our fit: mean {fmean(ours):.2%}, most {max(ours):.2%}.\n"
+        f"On 137 A100 rows of five sources Calculon is off by {mean:.1%} (mean) and {tail:.1%} (P90), always too fast.\n"
+        "SimuMax 1.2, with a measured table for every operation, prints "
+        f"{SIMUMAX_TIME:.2%} for time and {SIMUMAX_MEMORY:.2%} for memory on its own 43 cases of 8 GPUs.\n"
+    )
+    return f"## Beside Calculon and SimuMax\n\n{table(head, lines)}\n{words}"
+
+
+def _layouts(found: Measures) -> str:
+    lines = [
+        [each.label, str(len(each.rows)), str(each.place), f"{each.lost:.1%}"]
+        for each in sorted(found.layouts, key=lambda each: -each.place)
+    ]
+    head = ("same training, other layouts", "layouts", "place of the measured best", "lost by our choice")
+    lost = fmean(each.lost for each in found.layouts)
+    words = f"By trusting our first place, {lost:.1%} of the time is lost in the mean.\n"
+    return f"## Layouts in order\n\n{table(head, lines)}\n{words}"
+
+
+def _plain(name: str, held: Sequence[Off], seen: Sequence[Off]) -> list[str]:
+    out, own = score(held), score(seen)
+    cells = [str(out.rows), f"{out.median:.1%}", f"{out.p90:.1%}", f"{out.bias:+.1%}", f"{own.median:.1%}"]
+    return [name, *cells, f"{out.worst.label} {out.worst.error:+.0%}"]
+
+
+PLAIN = ("", "rows", "median", "P90", "bias", "in sample", "worst row")
+
+
+def _two(held: Iterable[Off], seen: Iterable[Off], key: Callable[[Off], str]) -> str:
+    own = by(seen, key)
+    return table(PLAIN, [_plain(name, rows, own[name]) for name, rows in by(held, key).items()])
+
+
+def _memory(found: Measures, wrong: Sequence[str]) -> str:
+    told = found.told
+    words = (
+        f"Of {told.ran} runs that ran, {told.ran_called_fitting} are called fitting.\n"
+        f"Of {told.oom} that ran out of memory, {told.oom - told.oom_called_fitting} are called so.\n\nTold wrongly:\n"
+    )
+    return "\n".join(
+        [
+            "## Peak memory, by source\n",
+            _two(found.memory, found.memory_in, lambda each: each.source),
+            "## Peak memory, by what is trained\n",
+            _two(found.memory, found.memory_in, lambda each: each.group),
+            "## Fits or not\n",
+            words,
+            "\n".join(f"- {each}" for each in wrong) or "none",
+            "",
+        ]
+    )
+
+
+def _others(found: Measures) -> str:
+    return "\n".join(
+        [
+            "## Collective operations\n",
+            "Large is 64 MiB and more; a bus bandwidth below 0.1 GB/s was printed as 0 and is left out.\n",
+            _two(found.collectives, found.collectives_in, lambda each: each.group),
+            _two(found.collectives, found.collectives_in, lambda each: each.source),
+            "## Convolutional networks\n",
+            _two(found.networks, found.networks_in, lambda each: f"{each.source}, {each.group}"),
+        ]
+    )

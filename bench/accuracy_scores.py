@@ -1,0 +1,121 @@
+"""Arithmetic of errors: how far predictions are off, group by group. Plain numbers, no numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """One measurement beside its prediction, in the same unit."""
+
+    source: str
+    label: str
+    predicted: float
+    measured: float
+    complete: bool = True
+    inside: bool | None = None  # of the predicted P10 to P90 range
+    group: str = ""
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, less one: -0.1 is a tenth too small."""
+        return self.predicted / self.measured - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How far a group is off, as shares."""
+
+    rows: int
+    complete: int
+    median: float  # of the error's size
+    mean: float  # likewise
+    p90: float
+    bias: float  # mean of the signed error
+    worst: Off
+    inside: float | None  # share of rows within their range
+
+
+def score(rows: Sequence[Off]) -> Score:
+    """Of one group, which must not be empty."""
+    sizes = [abs(each.error) for each in rows]
+    ranged = [each.inside for each in rows if each.inside is not None]
+    return Score(
+        rows=len(rows),
+        complete=sum(each.complete for each in rows),
+        median=median(sizes),
+        mean=fmean(sizes),
+        p90=quantile(sizes, 0.9),
+        bias=fmean(each.error for each in rows),
+        worst=max(rows, key=lambda each: abs(each.error)),
+        inside=fmean(ranged) if ranged else None,
+    )
+
+
+def by(rows: Iterable[Off], key: Callable[[Off], str]) -> dict[str, list[Off]]:
+    """Rows by what the key says of them, in order of its words."""
+    groups: dict[str, list[Off]] = {}
+    for each in rows:
+        groups.setdefault(key(each), []).append(each)
+    return dict(sorted(groups.items()))
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """By straight lines between the sorted values."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
+def publisher(source: str) -> str:
+    """Who published it, whatever the release: the first word of a source's name."""
+    return source.split(maxsplit=1)[0].rstrip(":,")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Layouts of one training on the same GPUs, measured and predicted."""
+
+    label: str
+    rows: tuple[Off, ...]
+
+    @property
+    def place(self) -> int:
+        """Where the prediction puts the measured best, from 1 on."""
+        best = min(self.rows, key=lambda each: each.measured)
+        return 1 + sum(each.predicted < best.predicted for each in self.rows)
+
+    @property
+    def lost(self) -> float:
+        """How much slower the predicted best was than the measured best, as measured."""
+        chosen = min(self.rows, key=lambda each: each.predicted)
+        return chosen.measured / min(each.measured for each in self.rows) - 1
+
+
+def rankings(rows: Iterable[Off], fewest: int) -> list[Ranking]:
+    """Groups of at least `fewest` rows that differ only in layout."""
+    groups = by((each for each in rows if each.group), lambda each: each.group)
+    return [Ranking(label, tuple(members)) for label, members in groups.items() if len(members) >= fewest]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Whether runs were told to fit, against whether they did."""
+
+    ran: int
+    ran_called_fitting: int
+    oom: int
+    oom_called_fitting: int
+
+
+def verdicts(rows: Iterable[tuple[bool, bool]]) -> Verdicts:
+    """Of pairs: it ran, it was called fitting."""
+    pairs = list(rows)
+    fitting = [called for ran, called in pairs if ran]
+    burst = [called for ran, called in pairs if not ran]
+    return Verdicts(len(fitting), sum(fitting), len(burst), sum(burst))

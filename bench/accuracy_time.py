@@ -1,0 +1,127 @@
+"""Errors of the time model: with the stored coefficients, and with the row's source or publisher left out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from accuracy_scores import Off, publisher
+from speed_fit import Fit, fit, residuals, without
+from speed_prior import PRIOR, Prior
+from speed_rows import Measured, load
+from speed_spans import spans
+
+from clusterwright.plan.prediction import Time
+from clusterwright.plan.speed import Coefficients, iteration, span
+
+STORED = Path(__file__).parents[1] / "src/clusterwright/catalog/data/fitted/speed.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The same rows three times."""
+
+    rows: tuple[Measured, ...]
+    inside: tuple[Off, ...]  # the stored coefficients, which have seen the row
+    source_out: tuple[Off, ...]  # a fit without the row's source
+    publisher_out: tuple[Off, ...]  # a fit without anything of the row's publisher
+
+
+def measured_rows() -> list[Measured]:
+    """All published pretraining runs with a time."""
+    return load()[0]
+
+
+def in_sample(rows: Iterable[Measured]) -> list[Off]:
+    """With the stored coefficients."""
+    return [_off(one, iteration(one.run), None) for one in rows]
+
+
+def held_out(rows: list[Measured]) -> Times:
+    """All three; takes minutes."""
+    trusted = [one for one in rows if one.trust]
+    whole = fit(trusted, stored_start(), steps=3)
+    return Times(
+        tuple(rows),
+        tuple(in_sample(rows)),
+        tuple(_left_out(rows, trusted, whole, lambda one: one.source)),
+        tuple(_left_out(rows, trusted, whole, lambda one: publisher(one.source))),
+    )
+
+
+def stored_start() -> np.ndarray:
+    """The stored coefficients in deviations from their priors, to begin the fit with."""
+    values = json.loads(STORED.read_text(encoding="utf-8"))["values"]
+    return np.array([_deviations(prior, values.get(name)) for name, prior in PRIOR.items()])
+
+
+def _deviations(prior: Prior, value: float | None) -> float:
+    if value is None or not prior.spread or value >= prior.most:
+        return 0.0
+    return float(np.clip(math.log(value / prior.value) / prior.spread, -3, 3))
+
+
+def _left_out(
+    rows: list[Measured], trusted: list[Measured], whole: Fit, group: Callable[[Measured], str]
+) -> list[Off]:
+    """Every row predicted by a fit without its group; its range is of the other groups' errors."""
+    groups = sorted({group(one) for one in rows})
+    fits, held = {}, np.zeros(len(trusted))
+    for name in groups:
+        out = np.array([group(one) == name for one in trusted])
+        fits[name] = without(trusted, whole, out) if out.any() else whole.x
+        if out.any():
+            held[out] = residuals([one for one, gone in zip(trusted, out, strict=True) if gone], fits[name])
+    found = {}
+    for name in groups:
+        kept = np.array([group(one) != name for one in trusted])
+        table = spans([one for one, stays in zip(trusted, kept, strict=True) if stays], held[kept])
+        coefficients = Coefficients(_values(fits[name]))
+        for one in rows:
+            if group(one) == name:
+                found[id(one)] = _off(one, iteration(one.run, coefficients), table)
+    return [found[id(one)] for one in rows]
+
+
+def _values(x: np.ndarray) -> dict[str, float]:
+    return {name: prior.at(step) for (name, prior), step in zip(PRIOR.items(), x, strict=True)}
+
+
+def _off(one: Measured, time: Time, table: Mapping[str, list[float]] | None) -> Off:
+    low, high = span(one.run, time, table)
+    inside = None if one.weak else bool(low <= one.seconds <= high)
+    total = float(time.total)
+    return Off(one.source, one.label, total, one.seconds, one.complete, inside, group_of(one))
+
+
+def group_of(one: Measured) -> str:
+    """What rows share that differ only in layout; "" where the row does not give its layout."""
+    row = one.row
+    if not (row["tp"] and row["pp"] and row["micro_batch"]):
+        return ""
+    same = (
+        "source",
+        "model",
+        "layers",
+        "hidden",
+        "heads",
+        "seq_len",
+        "gpu_type",
+        "num_gpus",
+        "global_batch",
+        "precision",
+    )
+    return " ".join(row[name] for name in same)
+
+
+def once_each(rows: Iterable[Measured]) -> list[Measured]:
+    """Repeats of one plan by one source as one row: its time is their median, all else the first's."""
+    plans: dict[tuple[str, str], list[Measured]] = {}
+    for one in rows:
+        plans.setdefault((one.source, repr(one.run)), []).append(one)
+    return [replace(same[0], seconds=median(one.seconds for one in same)) for same in plans.values()]
