@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,3 +86,12 @@ def test_dualpipe_holds_its_layers_twice(plan_of):
     stage = stage_at(count(once.training.architecture), once.layout, 1)
 
     assert held(twice, stage).dense == 2 * held(once, stage).dense
+
+
+def test_as_many_dense_layers_alternate(plan_of):
+    """Where every second layer is dense, each stage has its half."""
+    params = count(replace(plan_of("moe").training.architecture, dense_layers=16))
+
+    found = [stage_at(params, Layout(pp=4), index) for index in range(4)]
+
+    assert [(stage.dense, stage.moe) for stage in found] == [(4, 4)] * 4

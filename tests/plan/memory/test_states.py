@@ -41,9 +41,11 @@ def test_experts_share_less(plan_of):
     assert expert_shards(plan_of(dp=8, tp=2, ep=16, etp=2).layout) == 1
 
 
-@pytest.mark.parametrize(("optimizer", "expected"), [("adam", 12), ("adam8bit", 6), ("sgd", 8), ("muon", 8)])
+@pytest.mark.parametrize(
+    ("optimizer", "expected"), [("adam", 12), ("adam8bit", 6), ("sgd", 8), ("muon", 8.4)]
+)
 def test_optimizers(plan_of, optimizer, expected):
-    """The fp32 copy and the moments, bytes of a parameter."""
+    """The fp32 copy and the moments, bytes of a parameter; Muon keeps Adam's where it is no matrix (a tenth here)."""
     assert states(plan_of(zero=0, optimizer=optimizer), OWN).optimizer == expected * 1e9
 
 

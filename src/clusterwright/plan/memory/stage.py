@@ -39,8 +39,9 @@ def stage_at(params: Parameters, cut: Layout, index: Real) -> Stage:
     """
     layers, start = _span(params.layers, cut.pp, index)
     ffn = (params.dense_layers + params.moe_layers) / params.layers
-    leading = params.dense_layers if params.moe_layers else 0
-    dense = smaller(larger(leading - start * ffn, 0), layers * ffn) if params.moe_layers else layers * ffn
+    dense = layers * params.dense_layers / params.layers
+    if 0 < params.dense_layers < params.moe_layers:  # they lead; where as many are dense they alternate
+        dense = smaller(larger(params.dense_layers - start * ffn, 0), layers * ffn)
     last = 1.0 * (index == cut.pp - 1)
     if cut.schedule is Schedule.ZB_V:  # the pipeline comes back: the first GPU computes the loss too
         last = 1.0 * (index == 0)

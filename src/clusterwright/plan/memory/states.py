@@ -57,12 +57,15 @@ def _of(run: Run, count: Real, matrices: Real, shard: Real) -> States:
     work, cut = run.training, run.layout
     weight, gradient, optimizer = per_parameter(run)
     trained = count * (lora(work) if work.task == "lora" else 1.0)
+    second = 4.0 * (count - matrices) * (work.optimizer == "muon")  # what is no matrix keeps Adam's
     low = pick(cut.zero >= 3, 0.0, _copies(work) * matrices)  # ZeRO-3 makes them layer by layer
     weights = (weight * count - 2.0 * work.fp8_parameters * matrices) / pick(cut.zero >= 3, shard, 1) + low
     return States(
         weights=weights * (1 - 1.0 * (cut.offload >= 2)),
         gradients=gradient * trained / pick(cut.zero >= 2, shard, 1),
-        optimizer=optimizer * trained / pick(cut.zero >= 1, shard, 1) * (1 - 1.0 * (cut.offload >= 1)),
+        optimizer=(optimizer * trained + second)
+        / pick(cut.zero >= 1, shard, 1)
+        * (1 - 1.0 * (cut.offload >= 1)),
     )
 
 
