@@ -121,6 +121,15 @@ def test_like_takes_the_rest_from_a_row_of_ours(tmp_path):
     assert parts.server("box", own).memory_bytes == parts.server("hgx-h100").memory_bytes
 
 
+def test_what_is_changed_of_a_gpu_takes_along_what_hangs_on_it(tmp_path):
+    """Rates that are not written stay; another memory is usable as a whole."""
+    own = read(tmp_path, '[gpus.x]\nlike = "h100"\nmemory = "96GB"\npeak = {bf16 = "800TFLOP/s"}')
+    one = gpu("x", own)
+
+    assert one.usable_bytes == one.memory_bytes == 96e9
+    assert one.peak == gpu("h100").peak | {"bf16": 800e12}
+
+
 def test_a_model_may_leave_out_what_follows(tmp_path):
     """As many heads of keys as of queries, and heads that share the width; its name and file are its source."""
     mine = architecture("mine", read(tmp_path, GOOD))
@@ -184,6 +193,9 @@ date = "yesterday"
         ('[prices.x.owned]\nlikely = "3 dollars"\ndate = "2026-01"', "bad-quantity"),
         ('[prices.x.owned]\nlikely = "3 USD"', "missing-key"), ("[prices]\nx = 3", "wrong-type"),
         ('[servers.s]\nlike = "hgx-h100"\ngpu = "x9"', "unknown-gpu"),
+        ('[models.m]\nlike = "llama3-8b"\nlayers = 0', "out-of-range"),
+        ('[models.m]\nlike = "llama3-8b"\nkv_heads = 3', "out-of-range"),
+        ('[gpus.x]\nlike = "h100"\nbandwidth = "0GB/s"', "bad-quantity"),
         ('[servers.s]\nlike = "hgx-h100"\nnic = "x9"', "unknown-part"),
     ],
 )  # fmt: skip

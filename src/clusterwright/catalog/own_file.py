@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,84 +12,11 @@ from clusterwright.catalog import parts, quantities
 from clusterwright.catalog.gpu import Gpu
 from clusterwright.catalog.gpus import gpu
 from clusterwright.catalog.model import Architecture
-from clusterwright.catalog.models import architecture
 from clusterwright.catalog.own import Own
+from clusterwright.catalog.own_keys import PRICE_KEYS, TABLES, Key, Table
 from clusterwright.catalog.prices import Deal, Price
 from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
 from clusterwright.units import QuantityError
-
-_OF_TYPE: Mapping[str, Callable[[Any], Any]] = {
-    "int": quantities.whole, "bool": quantities.flag, "str": quantities.text,
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """One key of a section: the field it fills, how it is read, and whether it must be there."""
-
-    fills: str
-    read: Callable[[Any], Any]
-    needed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """One kind of thing."""
-
-    make: Callable[..., Any]
-    keys: Mapping[str, _Key]
-    ours: Callable[[str], Any]  # what `like` may name
-
-
-def _plain(kind: type, skip: tuple[str, ...], **others: _Key) -> dict[str, _Key]:
-    """Keys for the fields of a dataclass that have no unit, by their names; and the others."""
-    keys = {
-        each.name: _Key(each.name, _OF_TYPE[str(each.type)], each.default is MISSING)
-        for each in fields(kind)
-        if each.name not in {"name", *skip} and str(each.type) in _OF_TYPE
-    }
-    return keys | others
-
-
-_POWER, _SOURCE = _Key("power_w", quantities.power), _Key("source", quantities.text)
-_TABLES: Mapping[str, _Table] = {
-    "gpus": _Table(Gpu, _plain(
-        Gpu, ("pcie_gen",), power=_POWER, pcie=_Key("pcie_gen", quantities.whole),
-        peak=_Key("peak", quantities.rates, needed=True), achieved=_Key("achieved", quantities.rates),
-        memory=_Key("memory_bytes", quantities.size, needed=True), usable=_Key("usable_bytes", quantities.size),
-        bandwidth=_Key("memory_bytes_per_s", quantities.byte_rate, needed=True),
-        link=_Key("link_bytes_per_s", quantities.byte_rate),
-    ), gpu),
-    "models": _Table(Architecture, _plain(Architecture, ()), architecture),
-    "nics": _Table(parts.Nic, _plain(
-        parts.Nic, ("pcie_gen",), power=_POWER, pcie=_Key("pcie_gen", quantities.whole),
-        protocols=_Key("protocols", quantities.texts, needed=True),
-        rate=_Key("port_bits_per_s", quantities.bit_rate, needed=True),
-    ), parts.nic),
-    "switches": _Table(parts.Switch, _plain(
-        parts.Switch, (), power=_POWER, rate=_Key("port_bits_per_s", quantities.bit_rate, needed=True),
-        latency=_Key("latency_s", quantities.seconds),
-    ), parts.switch),
-    "cables": _Table(parts.Cable, _plain(
-        parts.Cable, (), rate=_Key("bits_per_s", quantities.bit_rate, needed=True),
-        reach=_Key("reach_m", quantities.metres, needed=True), end_power=_Key("end_power_w", quantities.power),
-    ), parts.cable),
-    "storage": _Table(parts.Storage, _plain(
-        parts.Storage, (), power=_POWER, read=_Key("read_bytes_per_s", quantities.byte_rate, needed=True),
-        write=_Key("write_bytes_per_s", quantities.byte_rate, needed=True),
-        read_iops=_Key("read_iops", quantities.whole), latency=_Key("latency_s", quantities.seconds),
-        capacity=_Key("capacity_bytes", quantities.size),
-    ), parts.storage),
-    "servers": _Table(parts.Server, _plain(
-        parts.Server, (), memory=_Key("memory_bytes", quantities.size, needed=True),
-        power=_Key("power_w", quantities.power, needed=True),
-    ), parts.server),
-}  # fmt: skip
-_PRICE_KEYS = {
-    "low": _Key("low", quantities.money), "likely": _Key("likely", quantities.money, needed=True),
-    "high": _Key("high", quantities.money), "date": _Key("date", quantities.day, needed=True),
-    "source": _SOURCE,
-}  # fmt: skip
 
 
 def load(path: Path) -> Own:
@@ -125,7 +52,7 @@ class _Reader:
 
     def whole(self, tables: Mapping[str, Any]) -> Own:
         """Everything in the file."""
-        known = [*_TABLES, "prices"]
+        known = [*TABLES, "prices"]
         for name in tables:
             if name not in known:
                 self._unknown((name,), name, known)
@@ -134,7 +61,7 @@ class _Reader:
                 each: self._thing(table, (name, each), values)
                 for each, values in self._sections(tables, name).items()
             }
-            for name, table in _TABLES.items()
+            for name, table in TABLES.items()
         }
         own = Own(**made, prices=tuple(self._prices(self._sections(tables, "prices"))))
         if not self.findings:
@@ -158,7 +85,7 @@ class _Reader:
             return {}
         return sections
 
-    def _thing(self, table: _Table, path: tuple[str, ...], given: Any) -> Any:
+    def _thing(self, table: Table, path: tuple[str, ...], given: Any) -> Any:
         """One row; None where something is wrong with it."""
         if not isinstance(given, dict):
             self._say("wrong-type", path, f"`{'.'.join(path)}` is no section", f"write [{'.'.join(path)}]")
@@ -175,9 +102,12 @@ class _Reader:
         if len(self.findings) > said:
             return None
         read.setdefault("source", self.file)
-        return replace(base, name=path[-1], **read) if base is not None else table.make(name=path[-1], **read)
+        made = _changed(base, path[-1], read) if base is not None else table.make(name=path[-1], **read)
+        if isinstance(made, Architecture):
+            self._whole_heads(made, path)
+        return made
 
-    def _base(self, table: _Table, path: tuple[str, ...], like: Any) -> Any:
+    def _base(self, table: Table, path: tuple[str, ...], like: Any) -> Any:
         try:
             return table.ours(quantities.text(like))
         except QuantityError as why:
@@ -188,7 +118,7 @@ class _Reader:
         return None
 
     def _keys(
-        self, keys: Mapping[str, _Key], path: tuple[str, ...], values: Mapping[str, Any]
+        self, keys: Mapping[str, Key], path: tuple[str, ...], values: Mapping[str, Any]
     ) -> dict[str, Any]:
         read: dict[str, Any] = {}
         for name, value in values.items():
@@ -204,7 +134,7 @@ class _Reader:
                 read[keys[name].fills] = None
         return read
 
-    def _missing(self, keys: Mapping[str, _Key], read: Mapping[str, Any], path: tuple[str, ...]) -> None:
+    def _missing(self, keys: Mapping[str, Key], read: Mapping[str, Any], path: tuple[str, ...]) -> None:
         for name, key in keys.items():
             if key.needed and key.fills not in read:
                 mend = f"add `{name} = ...`, or `like = ...` with one of the catalog"
@@ -223,6 +153,20 @@ class _Reader:
                     "out-of-range", (*path, "heads"), message, "give head_dim, or correct one of the two"
                 )
             read["head_dim"] = hidden // heads
+
+    def _whole_heads(self, model: Architecture, path: tuple[str, ...]) -> None:
+        for name in ("layers", "hidden", "heads", "kv_heads", "head_dim"):
+            if getattr(model, name) < 1:
+                self._say(
+                    "out-of-range",
+                    (*path, name),
+                    f"`{name}` is 0, but must be at least 1",
+                    "write the model's own",
+                )
+                return
+        if model.heads % model.kv_heads:
+            message = f"{model.heads} heads do not divide among {model.kv_heads} of keys and values"
+            self._say("out-of-range", (*path, "kv_heads"), message, "take a divisor of the heads")
 
     def _prices(self, items: Mapping[str, Any]) -> list[Price]:
         found = []
@@ -247,8 +191,8 @@ class _Reader:
 
     def _price(self, path: tuple[str, ...], item: str, deal: Deal, given: Mapping[str, Any]) -> Price | None:
         said = len(self.findings)
-        read = self._keys(_PRICE_KEYS, path, given)
-        self._missing(_PRICE_KEYS, read, path)
+        read = self._keys(PRICE_KEYS, path, given)
+        self._missing(PRICE_KEYS, read, path)
         if len(self.findings) > said:
             return None
         amounts: list[tuple[float, str, str]] = [
@@ -289,3 +233,14 @@ class _Reader:
             elif head == ".".join(path[:-1]) and bare.partition("=")[0].strip() == path[-1]:
                 return number
         return found
+
+
+def _changed(base: Any, name: str, read: dict[str, Any]) -> Any:
+    """A row of ours with the user's values in it; rates that are not given stay, memory takes its usable part along."""
+    if isinstance(base, Gpu):
+        for rates in ("peak", "achieved"):
+            if rates in read:
+                read[rates] = (getattr(base, rates) or {}) | read[rates]
+        if "memory_bytes" in read:
+            read.setdefault("usable_bytes", read["memory_bytes"])
+    return replace(base, name=name, **read)

@@ -21,23 +21,23 @@ _PER = {None: "piece", "h": "GPU-hour", "kWh": "kWh", "kW/month": "kW-month"}
 
 def size(value: Any) -> float:
     """Bytes of `80GB` or `79.1GiB`."""
-    return float(parse_size(_text(value, "write it as 80GB or 79.1GiB")))
+    return _some(float(parse_size(_text(value, "write it as 80GB or 79.1GiB"))), value)
 
 
 def byte_rate(value: Any) -> float:
     """Bytes per second of `3.35TB/s`."""
-    return parse_rate(_text(value, "write it as 3.35TB/s")) / 8
+    return _some(parse_rate(_text(value, "write it as 3.35TB/s")) / 8, value)
 
 
 def bit_rate(value: Any) -> float:
     """Bits per second of `400Gbit/s`."""
-    return float(parse_rate(_text(value, "write it as 400Gbit/s")))
+    return _some(float(parse_rate(_text(value, "write it as 400Gbit/s"))), value)
 
 
 def flops(value: Any) -> float:
     """FLOP/s of `989TFLOP/s`; dense, which no text can say."""
     match = _match(_FLOPS, value, "a rate of arithmetic", "write the dense rate as 989TFLOP/s")
-    return float(match[1]) * _SCALES[match[2]]
+    return _some(float(match[1]) * _SCALES[match[2]], value)
 
 
 def power(value: Any) -> float:
@@ -108,6 +108,12 @@ def day(value: Any) -> str:
     if not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])(-\d{2})?", written):
         raise QuantityError(f"`{written}` is not a day", "write it as 2026-11-21")
     return written
+
+
+def _some(number: float, value: Any) -> float:
+    if not number:
+        raise QuantityError(f"`{value}` is nothing", "write what it is, or leave the line out")
+    return number
 
 
 def _each(value: Any, read: Callable[[Any], str], what: str) -> tuple[str, ...]:

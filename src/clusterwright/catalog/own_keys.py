@@ -1,0 +1,86 @@
+"""What a user's catalog file may hold: the keys of each kind of section, and how each is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+from clusterwright.catalog import parts, quantities
+from clusterwright.catalog.gpu import Gpu
+from clusterwright.catalog.gpus import gpu
+from clusterwright.catalog.model import Architecture
+from clusterwright.catalog.models import architecture
+
+_OF_TYPE: Mapping[str, Callable[[Any], Any]] = {
+    "int": quantities.whole, "bool": quantities.flag, "str": quantities.text,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a section: the field it fills, how it is read, and whether it must be there."""
+
+    fills: str
+    read: Callable[[Any], Any]
+    needed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One kind of thing."""
+
+    make: Callable[..., Any]
+    keys: Mapping[str, Key]
+    ours: Callable[[str], Any]  # what `like` may name
+
+
+def _plain(kind: type, skip: tuple[str, ...], **others: Key) -> dict[str, Key]:
+    """Keys for the fields of a dataclass that have no unit, by their names; and the others."""
+    keys = {
+        each.name: Key(each.name, _OF_TYPE[str(each.type)], each.default is MISSING)
+        for each in fields(kind)
+        if each.name not in {"name", *skip} and str(each.type) in _OF_TYPE
+    }
+    return keys | others
+
+
+_POWER, _SOURCE = Key("power_w", quantities.power), Key("source", quantities.text)
+TABLES: Mapping[str, Table] = {
+    "gpus": Table(Gpu, _plain(
+        Gpu, ("pcie_gen",), power=_POWER, pcie=Key("pcie_gen", quantities.whole),
+        peak=Key("peak", quantities.rates, needed=True), achieved=Key("achieved", quantities.rates),
+        memory=Key("memory_bytes", quantities.size, needed=True), usable=Key("usable_bytes", quantities.size),
+        bandwidth=Key("memory_bytes_per_s", quantities.byte_rate, needed=True),
+        link=Key("link_bytes_per_s", quantities.byte_rate),
+    ), gpu),
+    "models": Table(Architecture, _plain(Architecture, ()), architecture),
+    "nics": Table(parts.Nic, _plain(
+        parts.Nic, ("pcie_gen",), power=_POWER, pcie=Key("pcie_gen", quantities.whole),
+        protocols=Key("protocols", quantities.texts, needed=True),
+        rate=Key("port_bits_per_s", quantities.bit_rate, needed=True),
+    ), parts.nic),
+    "switches": Table(parts.Switch, _plain(
+        parts.Switch, (), power=_POWER, rate=Key("port_bits_per_s", quantities.bit_rate, needed=True),
+        latency=Key("latency_s", quantities.seconds),
+    ), parts.switch),
+    "cables": Table(parts.Cable, _plain(
+        parts.Cable, (), rate=Key("bits_per_s", quantities.bit_rate, needed=True),
+        reach=Key("reach_m", quantities.metres, needed=True), end_power=Key("end_power_w", quantities.power),
+    ), parts.cable),
+    "storage": Table(parts.Storage, _plain(
+        parts.Storage, (), power=_POWER, read=Key("read_bytes_per_s", quantities.byte_rate, needed=True),
+        write=Key("write_bytes_per_s", quantities.byte_rate, needed=True),
+        read_iops=Key("read_iops", quantities.whole), latency=Key("latency_s", quantities.seconds),
+        capacity=Key("capacity_bytes", quantities.size),
+    ), parts.storage),
+    "servers": Table(parts.Server, _plain(
+        parts.Server, (), memory=Key("memory_bytes", quantities.size, needed=True),
+        power=Key("power_w", quantities.power, needed=True),
+    ), parts.server),
+}  # fmt: skip
+PRICE_KEYS = {
+    "low": Key("low", quantities.money), "likely": Key("likely", quantities.money, needed=True),
+    "high": Key("high", quantities.money), "date": Key("date", quantities.day, needed=True),
+    "source": _SOURCE,
+}  # fmt: skip
