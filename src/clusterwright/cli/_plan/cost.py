@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from clusterwright.plan.cost.report import Costs, Way
 
 
-def cost(
+def cost(  # noqa: PLR0913 (each option of the command line is one)
     *,
     gpu: str,
     nodes: int,
     hours: float = 5000,
     figure: tuple[str, ...] = (),
     catalog: Path | None = None,
+    html: Path | None = None,
     json: bool = False,
 ) -> int:
     """Hold an own cluster against a rented one: money a GPU-hour, break-even, and what drives it.
@@ -36,6 +37,8 @@ def cost(
         A figure of your own in place of ours, as NAME=LOW:LIKELY:HIGH or NAME=VALUE; may be given several times.
     catalog
         GPUs, servers and prices of your own.
+    html
+        Write a page with the picture here: cost against hours with the break-even.
     json
         Everything, with all inputs and their sources, as one JSON document.
     """
@@ -44,8 +47,10 @@ def cost(
     from clusterwright.catalog import gpu as gpu_of  # noqa: PLC0415
     from clusterwright.cli._plan._figures import sized_or_refused, with_own  # noqa: PLC0415
     from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415
+    from clusterwright.cli._plan._tables import write_table  # noqa: PLC0415
     from clusterwright.cli._show import show_json  # noqa: PLC0415
     from clusterwright.plan.cost.inputs import gather  # noqa: PLC0415
+    from clusterwright.plan.cost.page import page  # noqa: PLC0415
     from clusterwright.plan.cost.rented import Fleet  # noqa: PLC0415
     from clusterwright.plan.cost.report import costs  # noqa: PLC0415
 
@@ -55,6 +60,8 @@ def cost(
     values = with_own(gathered.values, figure)
     found = costs(values, Fleet(nodes, nodes * gathered.server.gpus), hours)
     warnings = gathered.warnings(date.today().isoformat())  # noqa: DTZ011 (a day, as the price tags have)
+    if html:
+        write_table(html, page(found, values, gathered.currency, f"{nodes} x {gathered.server.name}"))
     if json:
         show_json({"currency": gathered.currency, "costs": found, "inputs": values, "warnings": warnings})
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -12,13 +13,14 @@ from clusterwright.cli._plan._sizing import Amount, Teams
 _NOTHING, _ANYWHERE, _ONE = Amount(), Where(), Teams()
 
 
-def size(
+def size(  # noqa: PLR0913 (each option of the command line is one)
     *,
     model: str = "",
     amount: Annotated[Amount, Parameter(name="*")] = _NOTHING,
     where: Annotated[Where, Parameter(name="*")] = _ANYWHERE,
     sharing: Annotated[Teams, Parameter(name="*")] = _ONE,
     scenario: str = "",
+    html: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Find the fewest GPUs and nodes that do a training before its deadline, and all that is bought with them.
@@ -32,17 +34,24 @@ def size(
         A model of the catalog, or the path of a Hugging Face config.json.
     scenario
         training, science or inference: the usual GPUs for it, beside the one of --gpu.
+    html
+        Write a page with the pictures here: scaling, memory, one iteration, the bill.
     json
         Everything, in seconds, bytes and money, as one JSON document.
     """
     from clusterwright.cli._plan import _sized  # noqa: PLC0415 (start-up time)
     from clusterwright.cli._plan._sizing import answered, compared, prepared  # noqa: PLC0415
+    from clusterwright.cli._plan._tables import write_table  # noqa: PLC0415
     from clusterwright.cli._show import show_json  # noqa: PLC0415
     from clusterwright.plan.sizing.materials import materials  # noqa: PLC0415
 
     made = prepared(model, amount, where, sharing, scenario)
     answer, choices = answered(made), compared(made)
     bought = materials(answer.sized, answer.machine, made.own) if answer else None
+    if html and answer and bought:
+        from clusterwright.plan.sizing.page import page  # noqa: PLC0415 (start-up time)
+
+        write_table(html, page(answer, bought, made.means))
     if json:
         show_json(_sized.record(answer, bought, choices))
     else:
