@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from clusterwright.plan.fabric.cables import Hall, media, medium, optics_w, schedule
@@ -14,6 +14,7 @@ GBIT = 10**9
 NDR = Switch(64, 400 * GBIT)
 
 
+@settings(max_examples=40)
 @given(
     some.sampled_from(["star", "ring", "leaf-spine", "fat-tree", "rail-optimized"]),
     some.integers(3, 200),

@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -88,6 +88,31 @@ def test_superpod_a100_with_seven_units():
     assert counted(made) == ((56, 80, 28), (1120, 1120, 1120))
 
 
+def test_a_roce_cluster_of_four_rails():
+    """Asterfusion's example, https://cloudswit.ch/?p=23330: 64 nodes of 4 ports take 4 leaves and 2 spines."""
+    made = design("rail-optimized", 64, 4, SPECTRUM_4.split(2))
+
+    assert counted(made)[0] == (4, 2)
+
+
+def test_a_manager_without_a_free_place_hangs_on_the_spines():
+    """20 nodes fill the leaves of an A100 unit: four more ports take a fifth spine; no second unit is built."""
+    made = design("rail-optimized", 20, 8, HDR, options=Options(manager_ports=4))
+
+    assert counted(made) == ((8, 5), (160, 164))
+    assert design("rail-optimized", 140, 8, HDR, options=Options(manager_ports=4)).switches == 56 + 80 + 28
+    assert sum(link.cables for link in links(made) if link.lower == "manager") == 4
+
+
+def test_racks_are_kept_together():
+    """Eight NVL72 racks of 18 trays: a leaf for each rack and rail, as many cables up as down."""
+    made = design("rail-optimized", 144, 4, NDR, options=Options(nodes_per_leaf=18))
+
+    assert made.clos.leaves.units == 8
+    assert counted(made)[1] == (576, 576)
+    assert made.oversubscription == 1
+
+
 def test_the_generic_limits_of_64_port_switches():
     """One level joins 64 ports, two 2048, three 65,536, as the reference file prints, and not one more."""
     limits = [64, 2048, 65536]
@@ -114,6 +139,7 @@ def test_few_nodes_share_leaves_between_rails():
     assert counted(design("rail-optimized", 8, 8, NDR))[0] == (1,)
 
 
+@settings(max_examples=40)
 @given(
     kind=some.sampled_from(TREES),
     nodes=some.integers(1, 700),

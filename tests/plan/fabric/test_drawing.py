@@ -3,7 +3,7 @@
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from clusterwright.plan.fabric.design import Options, design
@@ -44,6 +44,7 @@ def test_a_large_fabric_is_folded():
     assert len(drawn) < 100_000
 
 
+@settings(max_examples=40)
 @given(
     some.sampled_from([kind for kind in Kind if kind is not Kind.DIRECT]),
     some.integers(3, 250),

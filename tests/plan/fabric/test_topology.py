@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from clusterwright.build.render.topology_conf import topology_conf
@@ -35,6 +35,7 @@ def parsed(text):
     return leaves, above
 
 
+@settings(max_examples=40)
 @given(
     some.integers(1, 250),
     some.sampled_from(["star", "leaf-spine", "fat-tree", "rail-optimized"]),

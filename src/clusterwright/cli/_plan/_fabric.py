@@ -91,7 +91,7 @@ def _wanted(join: Join, made: Machine, nodes: int, own: Own | None) -> Wanted:
     protocol = "infiniband" if network.kind == "none" else network.kind
     rate = network.nic_bytes_per_s * 8
     switch = switch_of(join.switch, protocol, own) if join.switch else usual_switch(rate, protocol, own)
-    options = Options(join.tiers, join.planes, join.manager_ports)
+    options = Options(join.tiers, join.planes, join.manager_ports, nodes_per_leaf=join.nodes_per_leaf)
     nics = join.nics if join.nics is not None else int(network.nics)
     hall = Hall(nodes_per_rack=join.nodes_per_rack)
     return Wanted(nodes, nics, for_ports(switch, rate), join.oversubscription, options, hall, own)
@@ -250,7 +250,9 @@ def _tell_networks(three: Networks) -> None:
 
 
 def _tell_advice(advice: Advice) -> None:
-    show_text("\nthe same training, cut the same way, on other networks; the last three with all ports at their rate:")
+    show_text(
+        "\nthe same training, cut the same way, on other networks; the last three with all ports at their rate:"
+    )
     rows = [
         (each.name, f"{each.step_s:.4g} s", f"{each.waiting:.1%}", f"{each.slower:.1%}")
         for each in advice.choices

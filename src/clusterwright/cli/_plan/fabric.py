@@ -34,7 +34,10 @@ class Join:
     ] = None
     tiers: Annotated[int, Parameter(help="Levels of switches; as few as it takes if left out.")] = 0
     planes: Annotated[int, Parameter(help="Split every port over so many separate fabrics.")] = 1
-    manager_ports: Annotated[int, Parameter(help="Of a fabric manager in a node's place.")] = 0
+    manager_ports: Annotated[int, Parameter(help="Of a fabric manager.")] = 0
+    nodes_per_leaf: Annotated[
+        int, Parameter(help="Keep so many together: 18 for the trays of an NVL72 rack.")
+    ] = 0
     nodes_per_rack: Annotated[int, Parameter(help="For the lengths of cables.")] = 4
     cluster: Annotated[Path | None, Parameter(help="A cluster file, in place of nodes and NICs.")] = None
     catalog: Annotated[Path | None, Parameter(help="GPUs, switches, cables and prices of your own.")] = None

@@ -49,9 +49,10 @@ class Clos:
     core_groups: int = 0
     cores: int = 0  # of one group
     core_links: int = 0  # cables between a spine and a core of its group
+    on_spines: int = 0  # cables of a fabric manager that found no place on a leaf
 
     def counts(self) -> Iterator[tuple[str, int, int]]:
-        """Name, switches and cables up of each level, from the leaves."""
+        """Name, switches and cables to the level above, from the leaves; a manager's hang under the spines."""
         ups = (*self.cables_up(), 0, 0)
         yield "leaf", self.leaves.count, ups[0]
         if self.spines:
@@ -86,18 +87,18 @@ def uplinks_for(radix: int, oversubscription: float) -> tuple[int, int]:
     return min(radix - up, math.floor(up * oversubscription + 1e-9)), up
 
 
-def two_levels(radix: int, leaves: Leaves) -> Clos | None:
+def two_levels(radix: int, leaves: Leaves, on_spines: int = 0) -> Clos | None:
     """Every leaf to every spine; None where a spine has fewer ports than there are leaves."""
     if leaves.count > radix:
         return None
-    need = math.ceil(leaves.count * leaves.uplinks / radix)
+    need = math.ceil((leaves.count * leaves.uplinks + on_spines) / radix)
     spines = next((count for count in divisors(leaves.uplinks) if count >= need), 0)
     if not spines:
         return None
-    return Clos(radix, leaves, 1, spines, leaves.uplinks // spines)
+    return Clos(radix, leaves, 1, spines, leaves.uplinks // spines, on_spines=on_spines)
 
 
-def three_levels(radix: int, leaves: Leaves) -> Clos | None:
+def three_levels(radix: int, leaves: Leaves, on_spines: int = 0) -> Clos | None:
     """Pods of leaves and spines, joined by cores; None where the radix does not reach.
 
     A rail is one pod, or as few as hold it; without rails, the number of pods with the fewest switches.
@@ -110,8 +111,10 @@ def three_levels(radix: int, leaves: Leaves) -> Clos | None:
         if best and least >= _above(best):
             break
         cores = _cores(radix, pods, spines, range(down, radix // 2 + 1))
+        if cores and pods * spines * (radix - down - cores.spine_uplinks) < on_spines:
+            continue
         if cores and (best is None or _above(cores) < _above(best)):
-            best = replace(cores, leaves=leaves, leaf_links=leaves.uplinks // spines)
+            best = replace(cores, leaves=leaves, leaf_links=leaves.uplinks // spines, on_spines=on_spines)
     return best
 
 

@@ -16,8 +16,9 @@ class Options:
 
     tiers: int = 0  # levels of switches; 0: as few as it takes
     planes: int = 1  # each port split over so many separate fabrics (twin-plane: 2)
-    manager_ports: int = 0  # of the fabric manager; it takes the place of one node
+    manager_ports: int = 0  # of the fabric manager: in a node's place if one is free, else on the spines
     rails_per_leaf: int = 0  # 0: one, or more where the nodes are so few that switches can be saved
+    nodes_per_leaf: int = 0  # 0: as many as fit; 18 keeps the trays of an NVL72 rack on leaves of their own
 
 
 DEFAULTS = Options()
@@ -39,20 +40,18 @@ def design(
     kind = Kind(kind)
     _refuse_nonsense(nodes, ports_per_node, switch, oversubscription)
     one = switch.split(options.planes) if options.planes > 1 else switch
-    place = nodes + (1 if options.manager_ports else 0)
     clos: Clos | None = None
     if kind is Kind.RING:
         _ring_or_refuse(nodes, ports_per_node)
     elif kind is Kind.DIRECT:
         _direct_or_refuse(nodes)
     elif kind is Kind.STAR:
-        clos = _star(place, ports_per_node, one)
+        clos = _star(nodes + (1 if options.manager_ports else 0), ports_per_node, one)
     else:
-        clos = _tree(kind, place, ports_per_node, one, oversubscription, options)
+        clos = _tree(kind, nodes, ports_per_node, one, oversubscription, options)
+    manager = options.manager_ports if clos else 0
     rate = switch.port_bits_per_s
-    return Fabric(
-        kind, nodes, ports_per_node, rate, switch, clos, options.planes, options.manager_ports if clos else 0
-    )
+    return Fabric(kind, nodes, ports_per_node, rate, switch, clos, options.planes, manager)
 
 
 def largest(radix: int, oversubscription: float, tiers: int) -> int:
@@ -63,37 +62,39 @@ def largest(radix: int, oversubscription: float, tiers: int) -> int:
     return radix * down if tiers == 2 else radix * (radix // 2) * down
 
 
-def _tree(kind: Kind, places: int, ports: int, switch: Switch, ratio: float, options: Options) -> Clos:
-    tiers, radix = options.tiers, switch.ports
+def _tree(kind: Kind, nodes: int, ports: int, switch: Switch, ratio: float, options: Options) -> Clos:
+    tiers, radix, ends = options.tiers, switch.ports, nodes * ports + options.manager_ports
     if kind is Kind.LEAF_SPINE:
         tiers = tiers or 2
-    elif places * ports <= radix and tiers < 2:
-        return Clos(radix, Leaves(1, 1, ports, places, 0))
-    down, up = uplinks_for(radix, ratio)
-    for level in (two_levels, three_levels):
-        wanted = 2 if level is two_levels else 3
-        if tiers in {0, wanted}:
-            for leaves in _leaves(kind, places, ports, (down, up), options):
-                if (clos := level(radix, leaves)) is not None:
-                    return clos
-    raise _too_large(places * ports, switch, ratio, tiers)
+    elif ends <= radix and tiers < 2:
+        return Clos(radix, Leaves(1, 1, ports, nodes + 1, 0))
+    leaves = _leaves(kind, nodes, ports, uplinks_for(radix, ratio), options)
+    free = leaves.units * leaves.nodes_per_leaf > nodes
+    extra = 0 if free else options.manager_ports
+    for level, wanted in ((two_levels, 2), (three_levels, 3)):
+        if tiers in {0, wanted} and (clos := level(radix, leaves, extra)) is not None:
+            return clos
+    raise _too_large(ends, switch, ratio, tiers)
 
 
-def _leaves(kind: Kind, places: int, ports: int, sides: tuple[int, int], options: Options) -> list[Leaves]:
-    """Ways to hang the nodes on leaves, the best first."""
+def _leaves(kind: Kind, nodes: int, ports: int, sides: tuple[int, int], options: Options) -> Leaves:
+    """The best way to hang the nodes on leaves."""
     down, up = sides
-    ways = [
-        Leaves(rails, math.ceil(places / (down // (ports // rails))), ports // rails, down // (ports // rails), up)
-        for rails in divisors(ports)
-        if ports // rails <= down
-    ]  # fmt: skip
-    if options.rails_per_leaf:
-        ways = [way for way in ways if way.node_ports == options.rails_per_leaf]
+    ways = []
+    for rails in divisors(ports):
+        each = ports // rails
+        fit = down // each
+        if fit and options.rails_per_leaf in {0, each}:
+            room = min(fit, options.nodes_per_leaf or fit)
+            used = up if room == fit else math.ceil(up * room * each / down)
+            ways.append(Leaves(rails, math.ceil(nodes / room), each, room, used))
+    if not ways:
+        message = f"{options.rails_per_leaf} rails do not share a leaf of {down} ports down"
+        raise _refused("fabric-kind", message, f"take a divisor of {ports} ports that fits into {down}")
     if kind is Kind.RAIL:
         # a leaf for each rail; where so few nodes leave half of it empty, two rails share a leaf, or four
-        single = [way for way in ways if way.units == 1]
-        return single[:1] or ways[-1:]
-    return sorted(ways, key=lambda way: (way.count, way.rails))[:1]
+        return next((way for way in ways if way.units == 1), ways[-1])
+    return min(ways, key=lambda way: (way.count, way.rails))
 
 
 def _star(places: int, ports: int, switch: Switch) -> Clos:

@@ -80,7 +80,7 @@ class Fabric:
     switch: Switch
     clos: Clos | None
     planes: int = 1
-    manager_ports: int = 0  # of the fabric manager, which takes a node's place
+    manager_ports: int = 0  # of the fabric manager
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -88,12 +88,12 @@ class Fabric:
         return () if self.clos is None else tuple(self._levels(self.clos))
 
     def _levels(self, clos: Clos) -> Iterator[Level]:
-        below = self.nodes * self.ports_per_node + self.manager_ports
+        below = self.nodes * self.ports_per_node + self.manager_ports - clos.on_spines
         for name, count, up in clos.counts():
             used = (below + up) * self.planes
             free = count * self.planes * clos.radix - used
             yield Level(name, count * self.planes, below, used, free)
-            below = up
+            below = up + (clos.on_spines if name == "leaf" else 0)
 
     @property
     def switches(self) -> int:
@@ -102,15 +102,10 @@ class Fabric:
 
     @property
     def node_cables(self) -> int:
-        """Cables that end at a node (or at the fabric manager)."""
-        ends = self.nodes * self.ports_per_node
-        return (
-            ends + self.manager_ports if self.clos else ends // 2 if self.kind is Kind.DIRECT else self._ring
-        )
-
-    @property
-    def _ring(self) -> int:
-        return self.nodes * (self.ports_per_node // 2)
+        """Cables that end at a node, or at a fabric manager beside the nodes."""
+        if self.clos:
+            return self.levels[0].cables_down
+        return self.ports_per_node if self.kind is Kind.DIRECT else self.nodes * (self.ports_per_node // 2)
 
     @property
     def cables(self) -> int:

@@ -36,9 +36,11 @@ def _nodes(fabric: Fabric, clos: Clos) -> Iterator[Link]:
     for node in range(fabric.nodes):
         for port in range(0, fabric.ports_per_node, each):
             yield Link(f"node{node + 1}", f"leaf{leaf_of(clos.leaves, node, port) + 1}", each)
-    for port in range(fabric.manager_ports):  # it stands where the next node would
+    for port in range(fabric.manager_ports - clos.on_spines):  # it stands where the next node would
         spot = port * fabric.ports_per_node // fabric.manager_ports
         yield Link("manager", f"leaf{leaf_of(clos.leaves, fabric.nodes, spot) + 1}", 1)
+    for port in range(clos.on_spines):
+        yield Link("manager", f"spine{port % (clos.pods * clos.spines) + 1}", 1)
 
 
 def _spines(clos: Clos) -> Iterator[Link]:
