@@ -150,3 +150,10 @@ def test_a_look_up_is_quick():
         gpu("NVIDIA A100-SXM4-80GB (400W)")
 
     assert (time.process_time() - start) / 20 < 0.03
+
+
+def test_no_two_gpus_share_model_form_and_memory():
+    """Else the order of the rows would decide."""
+    keys = [(row["model"], row["form"], row["memory_gb"]) for row in rows("gpus")]
+
+    assert len(keys) == len(set(keys))

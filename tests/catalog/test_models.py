@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.catalog import Own, architecture, architectures, resembling
+from clusterwright.catalog.model_names import tokens
 from clusterwright.catalog.models import published_params
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import WrightError
@@ -162,3 +163,12 @@ def test_the_users_own_model_wins():
 
     assert architecture("llama3-8b", Own(models={"llama3-8b": mine})) is mine
     assert architecture("llama3-70b", Own(models={"llama3-8b": mine})).layers == 80
+
+
+def test_no_two_models_share_a_spelling():
+    """Else the order of the rows would decide."""
+    seen = {}
+    for row in rows("models"):
+        for text in (row["name"], *row["also"].split("|")):
+            if text:
+                assert seen.setdefault(tokens(text), row["name"]) == row["name"], text
