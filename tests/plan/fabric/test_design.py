@@ -81,8 +81,8 @@ def test_superpod_b300_in_two_planes(units):
     assert counted(made) == ((16 * units, 8 * units), (512 * units, 512 * units))
 
 
-def test_superpod_a100_with_seven_units():
-    """DGX SuperPOD A100: 140 nodes on 40-port switches take 56 leaves, 80 spines and 28 cores."""
+def test_seven_units_on_40_port_switches():
+    """140 nodes: a rail's 7 leaves want 7 spines, but 7 does not divide 20 uplinks; 80 spines and 28 full cores."""
     made = design("rail-optimized", 140, 8, HDR)
 
     assert counted(made) == ((56, 80, 28), (1120, 1120, 1120))

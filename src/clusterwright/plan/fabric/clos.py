@@ -1,6 +1,6 @@
 """How many leaves, spines and cores a folded Clos network takes, and which is cabled to which.
 
-Rules, checked against the published component tables of DGX SuperPOD (A100, H100, B200, B300):
+Rules, checked against the published component tables of DGX SuperPOD (H100, B200, B300):
 a leaf has all its uplinks laid, filled or not; every leaf of a pod has equally many cables to every spine
 of it, so the number of spines divides the uplinks of a leaf; a spine below cores has as many cables up as
 down, or more; cores form groups, and a spine is cabled to all cores of its group, equally. The pods of a rail-optimised
