@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.search.engine import Found, Searcher
 from clusterwright.plan.search.kept import FAMILIES
@@ -32,12 +30,12 @@ def answer(training: Training, machine: Machine, options: Options) -> Outcome:
     found_meshes, refused = meshes(training, machine, options)
     searcher = Searcher(training, machine, options, found_meshes)
     found = searcher.run()
-    if not found.considered:
+    if not found.room.considered:
         _nothing_divides(training, machine, refused)
     outcome = Outcome(training, machine, options.stack, found.counts(dict(refused)))
     if found.kept.columns:
         return _ranked(outcome, searcher, found, options)
-    nearest = plans(searcher.plan, table(list(found.nearest.values())))
+    nearest = plans(searcher.plan, table(list(found.room.nearest.values())))
     losses = tuple(Loss(plan.family, plan, fits=False, why=too_large(plan)) for plan in nearest)
     least = min(nearest, key=lambda plan: float(plan.memory.total))
     outcome = replace(outcome, nearest=least, families=_in_order(losses))
@@ -52,7 +50,7 @@ def _ranked(outcome: Outcome, searcher: Searcher, found: Found, options: Options
     best = every[0]
     by_mesh = tuple(every[at] for at in kept.fastest_of("mesh")[: max(options.top, 2)])
     fitting = [every[at] for at in kept.fastest_of("family")]
-    never = [cell for code, cell in found.nearest.items() if not np.isfinite(kept.of_family[code])]
+    never = [cell for code, cell in found.room.nearest.items() if not found.room.fitted[code]]
     too_much = plans(searcher.plan, table(never)) if never else []
     losses = [
         Loss(plan.family, plan, fits=True, why=loses(plan, best)) for plan in fitting if plan is not best

@@ -1,7 +1,7 @@
-"""Layouts as arrays. A block has five axes, so that a formula that depends on few of them is computed on few.
+"""Layouts as arrays. A block has four axes, so that a formula that depends on few of them is computed on few.
 
-Axes: row (mesh and microbatch), recompute x sequence parallel, ZeRO x shard group, interleave x schedule's own,
-offload. numpy broadcasts; what depends on the row alone is computed once a row.
+Axes: row (mesh and microbatch), recompute x sequence parallel, states (ZeRO x shard group x offload), interleave.
+numpy broadcasts; what depends on the row alone is computed once a row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from clusterwright.plan.run import Layout, Offload, Schedule
 from clusterwright.plan.search.meshes import Mesh, interleaves, micro_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from clusterwright.plan.run import Machine, Training
     from clusterwright.plan.search.options import Options
@@ -29,17 +29,19 @@ CHOICES = ("recompute", "sequence_parallel", "zero", "shard", "interleave", "off
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Meshes with a microbatch that have the same pipeline length, one row each."""
+    """Meshes with a microbatch that have the same choices, one row each."""
 
     columns: dict[str, Array]  # FIELDS, and `mesh`: index into the list of meshes
-    interleave: Array
+    interleave: tuple[int, ...]
+    sequence: tuple[int, ...]  # sequence parallelism on, or off as well
 
     def __len__(self) -> int:
         return len(self.columns["mesh"])
 
     def take(self, which: Array | slice) -> Rows:
         """Some of the rows."""
-        return Rows({name: column[which] for name, column in self.columns.items()}, self.interleave)
+        columns = {name: column[which] for name, column in self.columns.items()}
+        return Rows(columns, self.interleave, self.sequence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Block:
     valid: Array  # the full shape
 
     def columns(self, at: tuple[Array, ...]) -> dict[str, Array]:
-        """FIELDS, CHOICES and the mesh of the layouts at an index of five arrays."""
+        """FIELDS, CHOICES and the mesh of the layouts at an index of four arrays."""
         columns = {name: column[at[0]] for name, column in self.rows.columns.items()}
         for name in CHOICES:
             columns[name] = np.broadcast_to(getattr(self.layout, name), self.valid.shape)[at]
@@ -59,82 +61,84 @@ class Block:
 
 
 def rows_of(found: Sequence[Mesh], training: Training, options: Options) -> list[Rows]:
-    """All rows, grouped by pipeline length, which decides the interleaving."""
-    grouped: dict[int, list[tuple[int, ...]]] = {}
+    """All rows, grouped by what decides their choices: pipeline length, and whether sequence parallelism is one."""
+    grouped: dict[tuple[int, tuple[int, ...]], list[tuple[int, ...]]] = {}
+    sequence: tuple[int, ...]
     for index, mesh in enumerate(found):
-        sizes = micro_batches(training, mesh.dp, options)
-        grouped.setdefault(mesh.pp, []).extend((*mesh, size, index) for size in sizes)
-    return [
-        Rows(
-            {
-                name: np.array(column, float)
-                for name, column in zip((*FIELDS, "mesh"), zip(*rows, strict=True), strict=True)
-            },
-            np.array(interleaves(training.architecture, pp, options), float),
-        )
-        for pp, rows in sorted(grouped.items())
-        if rows and interleaves(training.architecture, pp, options)
-    ]
+        # of no effect without tp, and a must with experts under tp (Megatron-LM): listed once
+        sequence = (1, 0) if mesh.tp > 1 and mesh.ep == 1 else (1,)
+        rows = grouped.setdefault((mesh.pp, sequence), [])
+        rows.extend((*mesh, size, index) for size in micro_batches(training, mesh.dp, options))
+    made = []
+    for (pp, sequence), rows in sorted(grouped.items()):
+        chunks = tuple(interleaves(training.architecture, pp, options))
+        if rows and chunks:
+            table = np.array(rows, float).T
+            columns = {name: table[at] for at, name in enumerate((*FIELDS, "mesh"))}
+            made.append(Rows(columns, chunks, sequence))
+    return made
 
 
 def block_of(rows: Rows, training: Training, machine: Machine, options: Options, schedule: Schedule) -> Block:
     """All choices of the rows under one schedule."""
-    row = {name: column[:, None, None, None, None] for name, column in rows.columns.items()}
-    recompute, sequence = _pairs([int(r) for r in options.recompute], [1, 0], axis=1)
-    shards = [0, 1] if options.node_shards else [0]
-    zero, inside = _pairs(options.zero, shards, axis=2, keep=lambda stage, node: stage > 0 or not node)
-    chunks = rows.interleave if schedule is Schedule.ONE_F_ONE_B else rows.interleave[rows.interleave == 1]
-    interleave = chunks[None, None, None, :, None]
-    offload = np.array([float(o) for o in options.offload])[None, None, None, None, :]
+    row = {name: column[:, None, None, None] for name, column in rows.columns.items()}
+    passes = [(float(again), float(spread)) for again in options.recompute for spread in rows.sequence]
+    recompute, sequence = _along(1, passes, 2)
+    zero, inside, offload = _along(2, _states(options, pipeline=bool((row["pp"] > 1).any())), 3)
+    chunks = rows.interleave if schedule is Schedule.ONE_F_ONE_B else (1,) if 1 in rows.interleave else ()
+    (interleave,) = _along(3, [(float(chunk),) for chunk in chunks], 1)
     node = np.maximum(machine.gpus_per_node // np.minimum(row["tp"], machine.gpus_per_node), 1)
-    shard = np.where(inside > 0, node, 0.0)
     sizes: dict[str, Any] = {name: row[name] for name in FIELDS}
     layout = Layout(
         **sizes,
-        recompute=recompute, sequence_parallel=sequence, zero=zero, shard=shard,
+        recompute=recompute, sequence_parallel=sequence, zero=zero, shard=np.where(inside > 0, node, 0.0),
         interleave=interleave, offload=offload, schedule=schedule,
     )  # fmt: skip
-    shape = np.broadcast_shapes(*(np.shape(getattr(layout, name)) for name in (*FIELDS, *CHOICES)))
-    good = _sequence_ok(row, sequence, training) & _zero_ok(row, zero, inside, node)
-    good = good & _offload_ok(row, zero, offload)
-    good = good & _schedule_ok(row, interleave, training, schedule)
+    good = _sequence_ok(row, sequence, training) & _schedule_ok(row, interleave, training, schedule)
+    good = good & _states_ok(row, zero, inside, offload, node)
+    shape = (len(rows), len(passes), zero.size, len(chunks))
     return Block(rows, layout, np.broadcast_to(good, shape))
 
 
-def _pairs(
-    first: Sequence[int], second: Sequence[int], *, axis: int, keep: Callable[[int, int], bool] | None = None
-) -> tuple[Array, Array]:
-    """All pairs of two choices along one axis."""
-    pairs = [(a, b) for a in first for b in second if keep is None or keep(a, b)]
-    shape = [1] * 5
-    shape[axis] = len(pairs)
-    columns = np.array(pairs, float).reshape(-1, 2)
-    return columns[:, 0].reshape(shape), columns[:, 1].reshape(shape)
+def _along(axis: int, choices: Sequence[tuple[float, ...]], fields: int) -> list[Array]:
+    """Choices as arrays of one axis, one for each field of theirs."""
+    shape = [1, 1, 1, 1]
+    shape[axis] = len(choices)
+    table = np.array(choices, float).reshape(-1, fields)
+    return [column.reshape(shape) for column in table.T]
+
+
+def _states(options: Options, *, pipeline: bool) -> list[tuple[float, ...]]:
+    """ZeRO stage, sharded inside a node or over all, offload: those that some row can have.
+
+    ZeRO 2 goes without a pipeline: a stage keeps whole gradients until its last microbatch (DeepSpeed refuses the
+    two). Weights go to host memory in shards alone (ZeRO 3), or where there is nobody to share with.
+    """
+    lowest = min(options.zero)
+    return [
+        (float(stage), float(inside), float(offload))
+        for stage in options.zero
+        if stage != 2 or not pipeline
+        for inside in ((0, 1) if stage and options.node_shards else (0,))
+        for offload in options.offload
+        if offload != Offload.ALL or stage in (3, lowest)
+    ]
+
+
+def _states_ok(row: dict[str, Array], zero: Array, inside: Array, offload: Array, node: Array) -> Array:
+    """One rank has nothing to shard and is listed once; a node's shards are fewer than all, and divide them."""
+    ranks = row["dp"] * row["cp"]
+    in_nodes = (node > 1) & (node < ranks) & (ranks % node == 0)
+    alone = (ranks == 1) & (zero == zero.min())
+    good: Array = np.where(inside > 0, in_nodes, (ranks > 1) | alone)
+    good = good & ((offload != Offload.ALL) | (zero == 3) | alone)
+    return good
 
 
 def _sequence_ok(row: dict[str, Array], sequence: Array, training: Training) -> Array:
-    """Sequence parallelism divides the tokens by tp; without tp it is no choice; with experts under tp it is a must."""
-    divides = training.seq_len % (row["tp"] * row["cp"]) == 0
-    without: Array = np.where(row["tp"] > 1, row["ep"] == 1, 0)
-    return np.where(sequence > 0, (row["tp"] == 1) | divides, without).astype(bool)
-
-
-def _zero_ok(row: dict[str, Array], zero: Array, inside: Array, node: Array) -> Array:
-    """One rank has nothing to shard, and is listed once; a node's shards are fewer than all of them, and divide them.
-
-    ZeRO 2 goes without a pipeline: a stage keeps whole gradients until its last microbatch (DeepSpeed refuses the two).
-    """
-    ranks = row["dp"] * row["cp"]
-    in_nodes = (node > 1) & (node < ranks) & (ranks % node == 0)
-    shards: Array = np.where(inside > 0, in_nodes, (zero == zero.min()) | (zero == 0) | (ranks > 1))
-    allowed: Array = shards & ((zero != 2) | (row["pp"] == 1))
-    return allowed
-
-
-def _offload_ok(row: dict[str, Array], zero: Array, offload: Array) -> Array:
-    """Weights go to host memory in shards alone (DeepSpeed's ZeRO 3), or where there is nobody to share with."""
-    alone = row["dp"] * row["cp"] == 1
-    return np.where(offload == Offload.ALL, (zero == 3) | alone, 1).astype(bool)
+    """Sequence parallelism divides the tokens by tp."""
+    good: Array = (sequence == 0) | (row["tp"] == 1) | (training.seq_len % (row["tp"] * row["cp"]) == 0)
+    return good
 
 
 def _schedule_ok(row: dict[str, Array], interleave: Array, training: Training, schedule: Schedule) -> Array:
@@ -152,8 +156,10 @@ def decided(block: Block) -> int:
     innermost, and each group uses the fastest links that join it.
     """
     cut = block.layout
-    tensor = np.asarray(cut.tp) > 1
-    kinds = np.where(np.asarray(cut.sequence_parallel) > 0, np.where(np.asarray(cut.recompute) == 2, 2, 3), 1)
-    links = 2.0 ** (tensor + (np.asarray(cut.pp) > 1) * 1 + (np.asarray(cut.dp) > 1))
-    each = np.where(tensor, 3 * kinds, 1) * np.where(np.asarray(cut.dp) > 1, 2, 1) * links
-    return int((block.valid * each).sum())
+    tensor, data = np.asarray(cut.tp) > 1, np.asarray(cut.dp) > 1
+    spread, full = np.asarray(cut.sequence_parallel) > 0, np.asarray(cut.recompute) == 2
+    kinds = np.where(spread, np.where(full, 2, 3), 1)
+    links = 2.0 ** (tensor * 1 + (np.asarray(cut.pp) > 1) * 1 + data * 1)
+    each = np.where(tensor, 3 * kinds, 1) * np.where(data, 2, 1) * links
+    layouts = np.count_nonzero(block.valid, axis=(2, 3), keepdims=True)
+    return int((layouts * each).sum())
