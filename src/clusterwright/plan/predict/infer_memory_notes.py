@@ -94,6 +94,6 @@ def _layout(run: Run, cells: Cells, settings: dict[str, str]) -> Layout:
     named = re.search(r"recompute-modules=\[([\w ]+)\]", cells.text("notes_url"))
     if named:
         cut = replace(cut, recompute_modules=tuple(named[1].split()))
-    elif "per-op" in cells.text("recompute"):
+    elif "per-op" in cells.text("recompute") or says(cells, "torchtitan"):
         cut = replace(cut, recompute_modules=("per-op",))
     return cut

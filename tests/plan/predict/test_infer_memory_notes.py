@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import pytest
+
+from clusterwright.plan.memory import Definition
+from clusterwright.plan.predict.cells import Cells
+from clusterwright.plan.predict.infer_memory_notes import definition
+from clusterwright.plan.predict.runs import run_of
+
+GPT = {
+    "model": "gpt3", "layers": "12", "hidden": "512", "heads": "8", "seq_len": "1024", "gpu_type": "H100-SXM-80GB",
+    "num_gpus": "8", "global_batch": "32", "micro_batch": "4", "tp": "2", "pp": "1", "zero_stage": "1",
+    "recompute": "none", "precision": "bf16",
+}  # fmt: skip
+LLAMA = GPT | {
+    "model": "Llama3-8B",
+    "layers": "32",
+    "hidden": "4096",
+    "heads": "32",
+    "tp": "1",
+    "zero_stage": "3",
+}
+
+
+def planned(row, notes="", source="Megatron-LM", **given):
+    return run_of(row | {"notes_url": notes, "source": source} | given)[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"notes_url": "peak=max mem-max-allocated-bytes (rank reported)"}, Definition.LAST_RANK),
+        ({"notes_url": "mem = max over first/last nodes, nvidia-smi style"}, Definition.TOTAL),
+        ({"notes_url": "peak = max_memory_reserved worst rank"}, Definition.RESERVED),
+        ({"notes_url": "peak = max_memory_allocated"}, Definition.ALLOCATED),
+        ({}, Definition.ALLOCATED),
+    ],
+)
+def test_definition(row, expected):
+    """What a source reads its memory from decides which prediction is comparable."""
+    assert definition(Cells.of(row)) is expected
+
+
+@pytest.mark.parametrize(
+    ("notes", "expected"),
+    [
+        ("transformer-impl=transformer_engine", True),
+        ("transformer-impl=transformer_engine;disable-bias-linear=True", True),
+        ("transformer-impl=local;disable-bias-linear=True;untie-embeddings-and-output-weights=True", False),
+        ("Megatron-LM 0.14", False),
+    ],
+)
+def test_dropout(notes, expected):
+    """Megatron's default is 0.1; models without biases and with their own head are trained without."""
+    assert planned(GPT, notes).training.dropout is expected
+
+
+def test_experts_are_cut_by_tp_unless_it_is_said():
+    """Megatron-Core's default of expert tensor parallelism is tp."""
+    notes = "transformer-impl=transformer_engine;num-experts=8"
+
+    assert planned(GPT, notes, ep="2").layout.etp == 2
+    assert planned(GPT, f"{notes};expert-tensor-parallel-size=1", ep="2").layout.etp == 1
+
+
+def test_instances_of_the_distributed_optimizer():
+    """Two instances: half of the replicas share one copy."""
+    notes = "transformer-impl=transformer_engine;num-distributed-optimizer-instances=2"
+
+    assert planned(GPT, notes).layout.shard == 2
+
+
+def test_recomputed_modules():
+    """The flag's own list; by operation in torchtitan."""
+    flag = "recompute-granularity=selective;recompute-modules=[layernorm mla_up_proj moe_act]"
+
+    assert planned(GPT, flag, recompute="selective").layout.recompute_modules == (
+        "layernorm",
+        "mla_up_proj",
+        "moe_act",
+    )
+    assert planned(LLAMA, source="torchtitan", recompute="selective").layout.recompute_modules == ("per-op",)
+
+
+def test_torchtitan_defaults():
+    """Neither sequence nor recomputation given: torchtitan's own, with a note of each."""
+    run, notes = run_of(LLAMA | {"source": "torchtitan", "seq_len": "", "recompute": ""})
+
+    assert run.training.seq_len == 2048
+    assert run.layout.recompute_modules == ("per-op",)
+    assert sum("torchtitan's default" in note for note in notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "notes", "expected"),
+    [
+        ("torchtitan", "", 2),
+        ("llm-foundry", "", 4),
+        ("Megatron-LM", "cross-entropy-loss-fusion=True", 10),
+        ("", "", 0),
+    ],
+)
+def test_logits(source, notes, expected):
+    """How a loss holds its logits, by whose loss it is."""
+    assert planned(LLAMA, notes, source).training.logit_bytes == expected
+
+
+def test_fused_loss_and_fp8_parameters():
+    """Liger never holds the logits; fp8 parameters by flag, and in NVIDIA's fp8 recipes."""
+    assert planned(LLAMA, "Liger kernels").training.fused_loss
+    assert planned(GPT, "fp8-param-gather=True", precision="fp8").training.fp8_parameters
+    assert planned(GPT, "", "NeMo 24.12", precision="fp8").training.fp8_parameters
+    assert not planned(GPT, "", "Megatron-LM", precision="fp8").training.fp8_parameters
+
+
+def test_zero_bubble_had_no_flash_attention():
+    """Its Megatron was of early 2023: unfused, with dropout."""
+    work = planned(GPT, "ZB-2p", "Zero Bubble, Qi et al. 2401.10241").training
+
+    assert (work.flash_attention, work.dropout) == (False, True)
