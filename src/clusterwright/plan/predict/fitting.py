@@ -12,20 +12,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clusterwright.plan.predict.cells import Cells
-    from clusterwright.plan.run import Run
+    from clusterwright.plan.run import Layout, Run
 
 _SHORTEST = 512  # tokens
+# What Megatron-Core can recompute at little cost (its `recompute-modules`); in years before, a few layers in full.
+_CHEAP = ("core_attn", "layernorm", "moe_act", "mla_up_proj")
+_FINE_SINCE = 2022
 
 
 def fitting(run: Run, cells: Cells) -> Run:
     """The run itself where it fits or nothing was inferred, else the nearest other choice that fits."""
     if not cells.inferred or fits(run):
         return run
-    for other, change in _others(run, cells.inferred):
-        if fits(other):
-            cells.note(f"{change}, as it does not fit otherwise")
-            return other
-    return run
+    other = next((each for each in _others(run, cells.inferred) if fits(each)), None)
+    if other is None:
+        return run
+    cells.note(f"taken with {_difference(run, other)}, as it does not fit otherwise")
+    return other
 
 
 def fits(run: Run) -> bool:
@@ -33,23 +36,42 @@ def fits(run: Run) -> bool:
     return memory.fits(memory.peak(run), run.machine.gpu) is not memory.Fit.OOM
 
 
-def _others(run: Run, inferred: set[str]) -> Iterator[tuple[Run, str]]:
-    """Smaller microbatches, then more recomputation, then shorter sequences."""
-    micros = [int(run.layout.micro_batch)]
-    while "micro_batch" in inferred and micros[-1] % 2 == 0:
-        micros.append(micros[-1] // 2)
-    kinds = [Recompute(int(run.layout.recompute))]
-    if "recompute" in inferred:
-        kinds += [kind for kind in (Recompute.SELECTIVE, Recompute.FULL) if kind > kinds[0]]
+def _others(run: Run, inferred: set[str]) -> Iterator[Run]:
+    """Smaller microbatches, then experts cut by tp, then more recomputation, then shorter sequences."""
     for length in _lengths(run, inferred):
-        for kind in kinds:
-            for micro in micros:
-                layout = replace(run.layout, recompute=kind, micro_batch=micro)
-                other = replace(run, layout=layout, training=replace(run.training, seq_len=length))
-                yield (
-                    other,
-                    f"taken as sequences of {length}, microbatch {micro}, recompute {kind.name.lower()}",
-                )
+        work = replace(run.training, seq_len=length)
+        for cut in _recomputations(run, inferred):
+            for etp in _expert_cuts(run, inferred):
+                for micro in _microbatches(run, inferred):
+                    yield replace(run, training=work, layout=replace(cut, micro_batch=micro, etp=etp))
+
+
+def _recomputations(run: Run, inferred: set[str]) -> Iterator[Layout]:
+    """The layout as it is, then with ever more recomputed."""
+    cut = run.layout
+    yield cut
+    if "recompute" not in inferred:
+        return
+    if cut.recompute < Recompute.SELECTIVE:
+        yield replace(cut, recompute=Recompute.SELECTIVE)
+    if run.stack.family == "megatron" and run.stack.year >= _FINE_SINCE:
+        yield replace(cut, recompute=Recompute.SELECTIVE, recompute_modules=_CHEAP)
+    if cut.recompute < Recompute.FULL:
+        yield replace(cut, recompute=Recompute.FULL)
+
+
+def _expert_cuts(run: Run, inferred: set[str]) -> Iterator[int]:
+    yield int(run.layout.etp)
+    if "etp" in inferred and run.layout.tp > run.layout.etp:
+        yield int(run.layout.tp)  # Megatron-Core's default
+
+
+def _microbatches(run: Run, inferred: set[str]) -> Iterator[int]:
+    micro = int(run.layout.micro_batch)
+    yield micro
+    while "micro_batch" in inferred and micro % 2 == 0:
+        micro //= 2
+        yield micro
 
 
 def _lengths(run: Run, inferred: set[str]) -> Iterator[int]:
@@ -58,3 +80,19 @@ def _lengths(run: Run, inferred: set[str]) -> Iterator[int]:
     while "seq_len" in inferred and seq_len > _SHORTEST:
         seq_len //= 2
         yield seq_len
+
+
+def _difference(run: Run, other: Run) -> str:
+    """What was changed, in words."""
+    cut = other.layout
+    changed = [
+        (run.training.seq_len != other.training.seq_len, f"sequences of {other.training.seq_len}"),
+        (run.layout.micro_batch != cut.micro_batch, f"microbatch {cut.micro_batch}"),
+        (run.layout.etp != cut.etp, f"experts cut by {cut.etp}"),
+        (
+            run.layout.recompute != cut.recompute,
+            f"{Recompute(int(cut.recompute)).name.lower()} recomputation",
+        ),
+        (run.layout.recompute_modules != cut.recompute_modules, "norms and activation functions recomputed"),
+    ]
+    return ", ".join(words for is_changed, words in changed if is_changed)

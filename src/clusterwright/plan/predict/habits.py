@@ -43,6 +43,14 @@ def experts(cells: Cells, setting: Setting, group: int) -> int:
     return ep
 
 
+def expert_tensor(cells: Cells, setting: Setting, tp: int) -> int:
+    """Tensor parallelism inside an expert; where not given, none, as in the recipes of NVIDIA's MoE tables."""
+    given = setting.settings.get("expert-tensor-parallel-size", "")
+    if setting.model.experts and tp > 1 and not given:
+        cells.note("tensor parallelism of experts not given: 1", "etp")
+    return int(given) if given.isdigit() else 1
+
+
 def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> int:
     """Chunks of a stage; users interleave where layers and microbatches allow it (Megatron-LM's README says so)."""
     said = setting.settings.get("VP", "")

@@ -59,7 +59,7 @@ def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
             pp=pp,
             cp=cp,
             ep=ep,
-            etp=int(setting.settings.get("expert-tensor-parallel-size", "1")),
+            etp=habits.expert_tensor(cells, setting, tp),
             interleave=habits.interleave(cells, setting, pp, batch // (dp * micro)),
             micro_batch=micro,
             zero=zero,

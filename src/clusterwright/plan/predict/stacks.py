@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Words of a source, model or note -> family; the first that is found.
 _FAMILIES = (
-    (r"maxtext|paxml|\bpalm\b|gopher|\bjax\b|\btpu", "maxtext"),
+    (r"maxtext|paxml|\bjax\b", "maxtext"),
     (r"automodel", "nemo-automodel"),
     (r"megatron-fsdp", "megatron"),
     (r"bigscience|chronicles|\bbloom\b|mt-nlg|megatron-deepspeed", "megatron-deepspeed"),
@@ -59,6 +59,8 @@ def stack(cells: Cells, gpu_arch: str) -> Stack:
 def _family(cells: Cells) -> str:
     if cells.text("zero_stage") == "3" and says(cells, r"bigscience|deepspeed"):
         return "deepspeed"  # Megatron-DeepSpeed without a pipeline: ZeRO-3 is DeepSpeed's
+    if "tpu" in cells.text("gpu_type").lower():
+        return "maxtext"
     for pattern, name in _FAMILIES:
         if says(cells, pattern):
             return name
