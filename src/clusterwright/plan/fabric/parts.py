@@ -23,7 +23,9 @@ class Kind(StrEnum):
     RING = "ring"  # each node to its two neighbours, no switch
     STAR = "star"  # one switch; when it is full, switches around one in the middle
     LEAF_SPINE = "leaf-spine"  # two levels, every leaf to every spine
-    FAT_TREE = "fat-tree"  # as many levels as it takes, the ports of a node on one leaf
+    FAT_TREE = (
+        "fat-tree"  # as many levels as it takes; the ports of a node on one leaf, or as few as waste none
+    )
     RAIL = "rail-optimized"  # port i of every node on the leaf of rail i
 
 
