@@ -1,7 +1,7 @@
 """A bill of materials."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterwright.catalog.prices import Deal, Price
@@ -21,6 +21,7 @@ ONE = st.builds(
 LINES = st.lists(ONE)
 
 
+@settings(max_examples=40)
 @given(LINES)
 def test_the_total_is_the_sum_of_the_lines(lines):
     """At its low end, as it is likely, and at its high end."""
@@ -31,6 +32,7 @@ def test_the_total_is_the_sum_of_the_lines(lines):
         assert getattr(made.total, end) == pytest.approx(sum(each))
 
 
+@settings(max_examples=40)
 @given(LINES)
 def test_kinds_add_up_to_the_total(lines):
     """Nothing is counted twice."""
