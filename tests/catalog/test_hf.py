@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterwright.catalog import architecture
 from clusterwright.catalog.hf import architecture_of, model_of
@@ -251,3 +253,25 @@ def test_a_pattern_that_is_none_is_refused(pattern):
     """The letters are M, *, - and E."""
     with pytest.raises(WrightError, match="bad-config-value"):
         architecture_of(CONFIGS["nemotron_h"][0] | {"hybrid_override_pattern": pattern}, "config.json")
+
+
+ANYTHING = st.one_of(
+    st.none(), st.booleans(), st.integers(-5, 5000), st.floats(), st.text(max_size=5), st.lists(st.text(max_size=3)),
+    st.sampled_from(["full_attention", ["full_attention"], ["mamba"], {}]),
+)  # fmt: skip
+
+
+@given(st.data())
+def test_a_config_with_a_wrong_value_is_read_or_refused(data):
+    """Whatever stands under any key of any type: an architecture, or an error for the user; never a traceback."""
+    config = dict(CONFIGS[data.draw(st.sampled_from(sorted(CONFIGS)))][0])
+    keys = sorted({*config, "layer_types", "sliding_window_pattern", "mlp_only_layers", "layers_block_type"})
+    for key in data.draw(st.lists(st.sampled_from(keys), min_size=1, max_size=3)):
+        config[key] = data.draw(ANYTHING)
+    try:
+        read = architecture_of(config, "config.json")
+    except WrightError as error:
+        assert error.findings  # noqa: PT017 (either outcome is right, no third)
+    else:
+        assert read.layers > 0
+        assert count(read).total > 0

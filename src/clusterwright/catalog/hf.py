@@ -40,8 +40,9 @@ def architecture_of(config: Mapping[str, Any], name: str) -> Architecture:
         WrightError: `unknown-architecture`; `missing-config-key` and `bad-config-value`, all of them at once.
     """
     kind = config.get("model_type")
-    if kind in TEXT_OF and isinstance(config.get("text_config"), dict):
-        config, kind = config["text_config"], TEXT_OF[kind]
+    text = config.get("text_config")
+    if isinstance(kind, str) and kind in TEXT_OF and isinstance(text, dict):
+        config, kind = text, TEXT_OF[kind]
     family = FAMILIES.get(kind) if isinstance(kind, str) else None
     if family is None:
         raise _unknown(kind, name)
@@ -130,8 +131,10 @@ def _values(read: _Reader, family: Family, kind: str) -> dict[str, Any]:
 
 def _layers(read: _Reader, values: dict[str, Any]) -> None:
     """A hybrid says layer by layer what each is: M a mixer, * attention, - a feed-forward part, E experts."""
+    words = read.config.get("layers_block_type")
+    listed = words if isinstance(words, list) else []
     pattern = read.config.get("hybrid_override_pattern") or "".join(
-        _LETTERS.get(str(each), "?") for each in read.config.get("layers_block_type") or ()
+        _LETTERS.get(str(each), "?") for each in listed
     )
     if not isinstance(pattern, str) or not pattern or set(pattern) - set("M*-E"):
         mend = "give `hybrid_override_pattern` in the letters M, *, - and E"
