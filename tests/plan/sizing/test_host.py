@@ -53,3 +53,11 @@ def test_every_part_has_a_reason():
     for part in host(machine(gpu("l40s"), 4)):
         assert part.why
         assert part.shown
+
+
+def test_a_supply_may_fail():
+    """Of the supplies of a node the others hold it; a DGX H100 has six of 3.3 kW."""
+    made = parts("h100-sxm-80gb", 16)["power supplies"]
+
+    assert 4 <= made.amount <= 6
+    assert made.why.startswith("holds")

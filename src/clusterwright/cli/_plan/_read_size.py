@@ -92,7 +92,7 @@ def work(
         return workload(Asked(architecture, tokens="1", seq=amount.seq))[0], math.inf, _context(amount)
     asked = Asked(
         architecture, amount.task, amount.samples, amount.tokens, amount.seq, amount.epochs,
-        amount.global_batch, amount.deadline,
+        amount.global_batch, amount.deadline, amount.precision,
     )  # fmt: skip
     made, deadline_s = workload(asked)
     return made, deadline_s, _context(amount)

@@ -39,7 +39,7 @@ def _size(answer: Answer) -> str:
     low, high = found.hours_range
     took = f"{_hours(found.hours)} h likely ({_hours(low)} to {_hours(high)} h, P10 to P90)"
     fails = f"a failure every {_hours(found.kept.mtbf_s / 3600)} h on average"
-    saved = f"a checkpoint every {found.kept.checkpoint_every_s / 60:,.0f} min"
+    saved = f"a checkpoint every {_hours(found.kept.checkpoint_every_s / 3600)} h"
     lines = [
         f"{found.gpus} x {found.machine.gpu.name} in {_nodes(found.nodes)}: {took}, {found.gpu_hours:,.0f} GPU-hours",
         f"  {layout_words(found.cut.layout)}; {found.tokens_per_s / found.gpus:,.0f} tokens/s a GPU",

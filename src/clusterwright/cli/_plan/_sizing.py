@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._plan._asked import Precision
+
 if TYPE_CHECKING:
     from clusterwright.catalog.gpu import Gpu
     from clusterwright.catalog.own import Own
@@ -30,6 +32,7 @@ class Amount:
     seq: Annotated[str, Parameter(help="Tokens of one sequence; as usual for the task if left out.")] = ""
     epochs: Annotated[float | None, Parameter(help="Times that the data is seen.")] = None
     global_batch: Annotated[str, Parameter(help="Sequences of one step, over all GPUs.")] = ""
+    precision: Annotated[Precision, Parameter(help="Of the matrix products.")] = "bf16"
     deadline: Annotated[str, Parameter(help="Until when it has to be done, e.g. 3h.")] = ""
 
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.plan.parameters import count
+from clusterwright.plan.power import BTU_PER_WH, cooling, node_of, node_power, supply
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine
     from clusterwright.plan.sizing.workload import Workload
 
 GB, TB = 1e9, 1e12
+SUPPLY_W = {"board": 3300.0, "card": 2200.0}  # DGX H100 has six of 3.3 kW; the guides' card server 2200 W
 GIB = 2.0**30
 # DGX A100: 128 cores, 8 GPUs; DGX H100: 112. A PCIe server: EPYC 7543 for 4 A100, 48 cores for 4 A40 (the guides).
 CORES = {"board": (16, "DGX A100 has 16 a GPU, DGX H100 14"), "card": (8, "EPYC 7543 for 4 cards, 32 cores")}
@@ -40,7 +42,7 @@ class Part:
 def host(machine: Machine, workload: Workload | None = None) -> tuple[Part, ...]:
     """What a node of this machine wants beside its GPUs; the workload adds its data and checkpoints."""
     parts = [_cores(machine), _memory(machine), _system_drives(), _scratch(machine, workload)]
-    return (*parts, *_nics(machine))
+    return (*parts, *_nics(machine), *_power(machine))
 
 
 def _cores(machine: Machine) -> Part:
@@ -98,3 +100,26 @@ def _nics(machine: Machine) -> list[Part]:
     )
     shown = f"{network.nics:g} x {rate:g} Gbit/s {network.kind}, and 2 x 25 GbE for storage and management"
     return [Part("NICs", network.nics, "ports", shown, why)]
+
+
+def _power(machine: Machine) -> list[Part]:
+    """Supplies of which one may fail, and what takes the heat away; nothing where the GPU's power is not known."""
+    if not machine.gpu.power_w:
+        return []
+    node = node_of(machine.gpu, machine.gpus_per_node, nics=int(machine.network.nics) or 1)
+    watts, unit = node_power(node), SUPPLY_W["board" if node.nvswitch or node.liquid else "card"]
+    units = next(n for n in range(2, 200) if supply(node, unit, n).holds)
+    whose = "a rack of superchips" if node.liquid else "a node"
+    holds = supply(node, unit, units).reason
+    how = "liquid" if node.liquid else cooling(watts.wall_w)
+    heat = f"{watts.wall_w * BTU_PER_WH:,.0f} BTU/h of {whose}, {watts.wall_w / 1e3:.1f} kW at the wall; by {how}"
+    return [
+        Part("power supplies", units, "units", f"{units} x {unit:,.0f} W, N+1", f"{holds}; on two feeds"),
+        Part(
+            "cooling",
+            watts.wall_w,
+            "W",
+            heat,
+            "all power becomes heat; racks are held against air, doors and liquid",
+        ),
+    ]

@@ -12,7 +12,7 @@ from clusterwright.plan.speed import span
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
 
-NO_LAYOUT = frozenset({"plan-no-layout", "plan-layout"})  # nothing divides: not this size, then
+NO_LAYOUT = "plan-no-layout"  # nothing divides the model and the batch: not this size, then
 
 
 def stack_for(task: str) -> Stack:
@@ -28,7 +28,7 @@ def searched(training: Training, machine: Machine, stack: Stack | None = None) -
     try:
         best = search(training, machine, options=options).best
     except WrightError as why:
-        if any(finding.code in NO_LAYOUT for finding in why.findings):
+        if any(finding.code == NO_LAYOUT for finding in why.findings):
             return None
         raise
     if best is None:

@@ -68,6 +68,7 @@ class Asked:
     epochs: float | None = None
     global_batch: str = ""
     deadline: str = ""
+    precision: str = "bf16"
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ def workload(asked: Asked) -> tuple[Workload, float]:
         reader.wrong(f"--epochs is {epochs:g}, but must be more than 0", "write 1 to see the data once")
     if reader.findings:
         raise WrightError(*reader.findings, exit_code=EXIT_USAGE)
-    training = Training(asked.architecture, seq, batch, task=asked.task)
+    training = Training(asked.architecture, seq, batch, asked.precision, task=asked.task)
     return Workload(training, samples, epochs, _notes(asked, usual, seq, said_task=bool(given))), deadline
 
 
