@@ -111,11 +111,16 @@ def fit(rows: list[Seen]) -> dict[str, Any]:
 
 
 def _load(rows: list[Seen], first: Coefficients) -> float:
-    if not rows:
-        return 1.0
+    """The mean of what each source says by itself: one shows forced balance, another the first steps of training."""
+    sources = {each.source for each in rows}
+    own = [_load_of([each for each in rows if each.source == source], first) for source in sorted(sources)]
+    return round(statistics.fmean(own), 2) if own else 1.0
 
+
+def _load_of(rows: list[Seen], first: Coefficients) -> float:
     def off(load: float) -> float:
-        return statistics.fmean(min(abs(error(each, replace(first, imbalance=load))), FAR) for each in rows)
+        tried = replace(first, imbalance=load)
+        return statistics.fmean(min(abs(error(each, tried)), FAR) for each in rows)
 
     return min(LOADS, key=off)
 

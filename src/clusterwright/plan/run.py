@@ -53,6 +53,7 @@ class Training:
     flash_attention: bool = True
     dropout: bool = False
     fused_loss: bool = False  # the loss in chunks, the logits never held whole (Liger, cut cross-entropy)
+    grouped_experts: bool = True  # products of all experts of a GPU in one call
     logit_bytes: float = 0.0  # held of one logit while the loss is computed; 0: as the software family does
     fp8_parameters: bool = False  # weights held in fp8 alone, without their copy in bf16
 

@@ -22,6 +22,7 @@ def test_workspace_by_generation(plan_of, arch, model, expected):
 def test_experts_take_four_more(plan_of):
     """Grouped products run on four streams, a workspace each."""
     assert workspace(plan_of("moe"), PLAIN) == (96 + 4 * 32) * MIB
+    assert workspace(plan_of("moe", grouped_experts=False), PLAIN) == 96 * MIB
 
 
 def test_buffers_by_communicator(plan_of):

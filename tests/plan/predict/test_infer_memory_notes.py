@@ -63,6 +63,15 @@ def test_experts_are_cut_by_tp_unless_it_is_said():
     assert planned(GPT, f"{notes};expert-tensor-parallel-size=1", ep="2").layout.etp == 1
 
 
+def test_grouped_experts():
+    """Megatron groups the products of experts where its flag says so; others are taken to."""
+    notes = "transformer-impl=transformer_engine;num-experts=8"
+
+    assert not planned(GPT, notes, ep="2").training.grouped_experts
+    assert planned(GPT, f"{notes};moe-grouped-gemm=True", ep="2").training.grouped_experts
+    assert planned(GPT, "num-experts=8", ep="2").training.grouped_experts
+
+
 def test_instances_of_the_distributed_optimizer():
     """Two instances: half of the replicas share one copy."""
     notes = "transformer-impl=transformer_engine;num-distributed-optimizer-instances=2"

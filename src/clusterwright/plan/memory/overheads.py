@@ -25,7 +25,8 @@ NCCL_CHANNELS = (
 def workspace(run: Run, fitted: Coefficients) -> Real:
     """Inside the allocator: workspaces of matrix products, and a fitted rest (masks, batches, rounding)."""
     engine = ENGINE_BEFORE_HOPPER if run.machine.gpu.arch in SMALL else ENGINE
-    streams = ENGINE_STREAMS if run.training.architecture.experts else 0
+    grouped = run.training.architecture.experts and run.training.grouped_experts
+    streams = ENGINE_STREAMS if grouped else 0
     return CUBLAS + engine * (1 + streams) + fitted.rest
 
 

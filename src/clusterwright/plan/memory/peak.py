@@ -13,7 +13,7 @@ from clusterwright.plan.memory.overheads import outside, workspace
 from clusterwright.plan.memory.stage import held, stage_at
 from clusterwright.plan.memory.states import states
 from clusterwright.plan.memory.transients import transients
-from clusterwright.plan.numbers import larger, pick, smaller
+from clusterwright.plan.numbers import is_array, larger, pick, smaller
 from clusterwright.plan.parameters import count
 from clusterwright.plan.prediction import Memory
 
@@ -31,7 +31,7 @@ def peak(run: Run, fitted: Coefficients | None = None) -> Memory:
     """
     pp = run.layout.pp
     fullest = at_stage(run, 0, fitted)
-    for index in (smaller(1, pp - 1), pp - 1):
+    for index in _later(pp):
         fullest = _fuller(fullest, at_stage(run, index, fitted))
     return fullest
 
@@ -40,9 +40,16 @@ def peak_bytes(run: Run, fitted: Coefficients | None = None) -> Real:
     """The total of `peak` without its parts, for many layouts at once."""
     pp = run.layout.pp
     most = at_stage(run, 0, fitted).total
-    for index in (smaller(1, pp - 1), pp - 1):
+    for index in _later(pp):
         most = larger(most, at_stage(run, index, fitted).total)
     return most
+
+
+def _later(pp: Real) -> tuple[Real, ...]:
+    """The second and the last stage, where they are others than the first."""
+    if is_array(pp):
+        return smaller(1, pp - 1), pp - 1
+    return tuple(sorted({1, int(pp) - 1} - {0})) if pp > 1 else ()
 
 
 def stages(run: Run, fitted: Coefficients | None = None) -> tuple[Memory, ...]:

@@ -61,6 +61,7 @@ def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
         flash_attention=work.flash_attention and not old,
         optimizer="muon" if says(cells, r"(?<![a-z])muon(?![a-z])") else work.optimizer,
         fused_loss=says(cells, r"\bliger\b|cut[- ]cross[- ]entropy"),
+        grouped_experts="transformer-impl" not in settings or says(cells, "moe-grouped-gemm=True"),
         logit_bytes=next((held for words, held in _LOGITS if says(cells, words)), 0.0),
         fp8_parameters=_fp8_parameters(cells, work),
     )
