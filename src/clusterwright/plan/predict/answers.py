@@ -10,7 +10,7 @@ from clusterwright.plan import memory, speed
 from clusterwright.plan.predict import encoders, headers
 from clusterwright.plan.predict.cells import Cells
 from clusterwright.plan.predict.infer_memory_notes import definition
-from clusterwright.plan.predict.runs import run_of
+from clusterwright.plan.predict.runs import run_with_peak
 from clusterwright.plan.speed.coefficients import peak as peak_rate
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def of_run(row: dict[str, str], known: Known) -> dict[str, str]:
     FLOPs are the model's (forward and twice that backward, causal attention, head; nothing recomputed);
     the MFU is of the dense peak of the run's own precision.
     """
-    run, notes = run_of(row, known)
-    time, peak = speed.iteration(run), memory.peak(run)
+    run, peak, notes = run_with_peak(row, known)
+    time = speed.iteration(run)
     low, high = speed.span(run, time)
     gpus, total = run.machine.gpus, float(time.total)
     mfu = float(time.ideal) / total

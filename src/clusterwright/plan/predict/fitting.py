@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clusterwright.plan.predict.cells import Cells
+    from clusterwright.plan.prediction import Memory
     from clusterwright.plan.run import Layout, Run
 
 _SHORTEST = 512  # tokens
@@ -20,20 +21,21 @@ _CHEAP = ("core_attn", "layernorm", "moe_act", "mla_up_proj")
 _FINE_SINCE = 2022
 
 
-def fitting(run: Run, cells: Cells) -> Run:
-    """The run itself where it fits or nothing was inferred, else the nearest other choice that fits."""
-    if not cells.inferred or fits(run):
-        return run
-    other = next((each for each in _others(run, cells.inferred) if fits(each)), None)
-    if other is None:
-        return run
-    cells.note(f"taken with {_difference(run, other)}, as it does not fit otherwise")
-    return other
+def fitting(run: Run, cells: Cells) -> tuple[Run, Memory]:
+    """The run itself where it fits or nothing was inferred, else the nearest other choice that fits; with its peak."""
+    held = memory.peak(run)
+    if not cells.inferred or _fits(run, held):
+        return run, held
+    for other in _others(run, cells.inferred):
+        peak = memory.peak(other)
+        if _fits(other, peak):
+            cells.note(f"taken with {_difference(run, other)}, as it does not fit otherwise")
+            return other, peak
+    return run, held
 
 
-def fits(run: Run) -> bool:
-    """True unless the run is called out of memory."""
-    return memory.fits(memory.peak(run), run.machine.gpu) is not memory.Fit.OOM
+def _fits(run: Run, held: Memory) -> bool:
+    return memory.fits(held, run.machine.gpu) is not memory.Fit.OOM
 
 
 def _others(run: Run, inferred: set[str]) -> Iterator[Run]:

@@ -15,6 +15,7 @@ from clusterwright.plan.predict.setting import Setting
 from clusterwright.plan.run import Run, Training
 
 if TYPE_CHECKING:
+    from clusterwright.plan.prediction import Memory
     from clusterwright.plan.run import Stack
 
 _COMPLETE = ("layers", "hidden", "heads", "seq_len", "num_gpus", "global_batch", "micro_batch", "tp", "pp")
@@ -35,6 +36,12 @@ def run_of(row: dict[str, str], known: Known | None = None) -> tuple[Run, tuple[
     Columns: those of the published run tables; measured ones are not looked at. Raises `WrightError`
     with all that is wrong in the row.
     """
+    run, _, notes = run_with_peak(row, known)
+    return run, notes
+
+
+def run_with_peak(row: dict[str, str], known: Known | None = None) -> tuple[Run, Memory, tuple[str, ...]]:
+    """The same, with the peak memory that it was found to fit or not to fit by."""
     facts = known or Known()
     cells = Cells.of(row)
     settings = words.settings(cells)
@@ -50,7 +57,8 @@ def run_of(row: dict[str, str], known: Known | None = None) -> tuple[Run, tuple[
     if cells.problems:
         raise WrightError(*cells.problems, exit_code=EXIT_USAGE)
     run = with_memory_facts(Run(training, cut, machine, stack), cells, settings)
-    return fitting(run, cells), tuple(cells.notes)
+    run, peak = fitting(run, cells)
+    return run, peak, tuple(cells.notes)
 
 
 def _training(cells: Cells, setting: Setting, batch: int) -> Training:
