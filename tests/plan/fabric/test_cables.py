@@ -16,7 +16,7 @@ NDR = Switch(64, 400 * GBIT)
 
 @settings(max_examples=40, deadline=None)  # a busy machine is no failure
 @given(
-    some.sampled_from(["star", "ring", "leaf-spine", "fat-tree", "rail-optimized"]),
+    some.sampled_from(["star", "ring", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"]),
     some.integers(3, 200),
     some.sampled_from([2, 8]),
 )

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.fabric.clos import uplinks_for
-from clusterwright.plan.fabric.design import Options, design, largest
+from clusterwright.plan.fabric.design import DEFAULTS, Options, design, largest
 from clusterwright.plan.fabric.parts import Kind, Switch
 from clusterwright.plan.fabric.wiring import links
 
@@ -18,7 +18,7 @@ REFERENCE = Path(__file__).parents[3] / "bench" / "published" / "fabric_referenc
 GBIT = 10**9
 HDR, NDR, XDR = Switch(40, 200 * GBIT), Switch(64, 400 * GBIT), Switch(144, 800 * GBIT)
 SPECTRUM_4 = Switch(64, 800 * GBIT, protocol="roce")
-TREES = (Kind.FAT_TREE, Kind.RAIL, Kind.LEAF_SPINE)
+TREES = (Kind.FAT_TREE, Kind.RAIL, Kind.RAIL_ONLY, Kind.LEAF_SPINE)
 
 
 def counted(fabric):
@@ -124,6 +124,16 @@ def test_the_generic_limits_of_64_port_switches():
         design("fat-tree", 65537, 1, NDR)
 
 
+@pytest.mark.parametrize(("nodes", "tiers"), [(64, 1), (65, 2), (2048, 2), (2049, 3), (65536, 3)])
+def test_the_generic_limits_are_nodes_where_rails_are_apart(nodes, tiers):
+    """64 nodes of 8 GPUs, 512 in all, on one level: a switch for each rail, as the reference file prints."""
+    made = design("rail-only", nodes, 8, NDR)
+
+    assert made.tiers == tiers
+    assert made.levels[0].cables_down == 8 * nodes
+    assert made.switches == 8 * design("fat-tree", nodes, 1, NDR).switches
+
+
 def test_127_nodes_of_the_reference_are_1016_gpus_on_four_units():
     """One slot of four units of 32 goes to the fabric manager."""
     made = design("rail-optimized", 127, 8, NDR, options=Options(manager_ports=4))
@@ -141,25 +151,30 @@ def test_few_nodes_share_leaves_between_rails():
 
 @settings(max_examples=40, deadline=None)  # a busy machine is no failure
 @given(
-    kind=some.sampled_from(TREES),
+    kind=some.sampled_from((Kind.STAR, *TREES)),
     nodes=some.integers(1, 700),
     ports=some.sampled_from([1, 2, 4, 8]),
     radix=some.sampled_from([32, 36, 40, 48, 64]),
     ratio=some.sampled_from([1.0, 1.5, 2.0, 3.0]),
+    manager=some.sampled_from([0, 1, 4, 9]),
 )
-def test_every_port_is_cabled_once_and_no_switch_has_more_cables_than_ports(kind, nodes, ports, radix, ratio):
-    """The cables listed one by one agree with the counts, and nobody has too many."""
-    made = built(kind, nodes, ports, radix, ratio)
+def test_every_port_is_cabled_once_and_no_switch_has_more_cables_than_ports(
+    kind, nodes, ports, radix, ratio, manager
+):
+    """The cables listed one by one agree with the counts, and nobody has too many; a manager has all of its."""
+    made = built(kind, nodes, ports, radix, ratio, Options(manager_ports=manager))
     ends, kinds = Counter(), Counter()
     for link in links(made):
         ends.update({link.lower: link.cables, link.upper: link.cables})
-        kinds[link.lower.rstrip("0123456789")] += link.cables
+        kinds[link.upper.rstrip("0123456789")] += link.cables
 
     assert all(ends[f"node{index + 1}"] == ports for index in range(nodes))
-    assert all(count <= radix for name, count in ends.items() if not name.startswith("node"))
-    assert [kinds[name] for name in ("node", "leaf", "spine")][: made.tiers] == [
+    assert ends["manager"] == manager * made.rails
+    assert all(count <= radix for name, count in ends.items() if not name.startswith(("node", "manager")))
+    assert [kinds[name] for name in ("leaf", "spine", "core")][: made.tiers] == [
         level.cables_down for level in made.levels
     ]
+    assert all(level.ports_free >= 0 for level in made.levels)
 
 
 @settings(deadline=None)  # a busy machine is no failure
@@ -202,10 +217,10 @@ def test_full_bisection_is_half_of_all_ports(nodes, ports, kind):
     assert made.oversubscription == 1
 
 
-def built(kind, nodes, ports, radix, ratio):
+def built(kind, nodes, ports, radix, ratio, options=DEFAULTS):
     """A fabric, where the radix reaches."""
     try:
-        return design(kind, nodes, ports, Switch(radix, 400 * GBIT), ratio)
+        return design(kind, nodes, ports, Switch(radix, 400 * GBIT), ratio, options)
     except WrightError:
         assume(False)
 

@@ -15,7 +15,7 @@ from clusterwright.plan.run import Layout, Run, Stack, Training
 
 NDR = Switch(64, 400 * 10**9)
 H100 = machine(gpu("h100-sxm-80gb"), 128)
-KINDS = ["star", "ring", "leaf-spine", "fat-tree", "rail-optimized"]
+KINDS = ["star", "ring", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"]
 
 
 @settings(deadline=None)  # a busy machine is no failure

@@ -38,7 +38,7 @@ def parsed(text):
 @settings(max_examples=40, deadline=None)  # a busy machine is no failure
 @given(
     some.integers(1, 250),
-    some.sampled_from(["star", "leaf-spine", "fat-tree", "rail-optimized"]),
+    some.sampled_from(["star", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"]),
     some.sampled_from([1, 2, 8]),
 )
 def test_node_lists_part_the_hosts_and_every_switch_but_one_has_one_parent(count, kind, ports):

@@ -56,7 +56,9 @@ def fabric(
     *,
     join: Annotated[Join, Parameter(name="*")] = Join(),
     trained: Annotated[Trained, Parameter(name="*")] = Trained(),
-    kind: Literal["all", "direct", "ring", "star", "leaf-spine", "fat-tree", "rail-optimized"] = "all",
+    kind: Literal[
+        "all", "direct", "ring", "star", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"
+    ] = "all",
     svg: Path | None = None,
     cables: Path | None = None,
     json: Flag = False,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.fabric.parts import Fabric, Switch
     from clusterwright.plan.run import Machine, Run
 
-SWITCHED = (Kind.STAR, Kind.RING, Kind.LEAF_SPINE, Kind.FAT_TREE, Kind.RAIL)
+SWITCHED = (Kind.STAR, Kind.RING, Kind.LEAF_SPINE, Kind.FAT_TREE, Kind.RAIL, Kind.RAIL_ONLY)
 SHARED = 2.0  # ports down over ports up of leaf-spine, where nothing else is said
 
 

@@ -41,4 +41,4 @@ def cost(fabric: Fabric, cables: list[Cable], own: Own | None = None) -> Cost:
         sum(getattr(each, side) * wanted[item] for item, each in known.items())
         for side in ("low", "likely", "high")
     )
-    return Cost(low, likely, high, one_currency(known.values()), tuple(set(found) - set(known)))
+    return Cost(low, likely, high, one_currency(known.values()), tuple(sorted(set(found) - set(known))))

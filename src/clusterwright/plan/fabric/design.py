@@ -46,12 +46,13 @@ def design(
     elif kind is Kind.DIRECT:
         _direct_or_refuse(nodes)
     elif kind is Kind.STAR:
-        clos = _star(nodes + (1 if options.manager_ports else 0), ports_per_node, one)
+        clos = _star(nodes + math.ceil(options.manager_ports / ports_per_node), ports_per_node, one)
     else:
-        clos = _tree(kind, nodes, ports_per_node, one, oversubscription, options)
-    manager = options.manager_ports if clos else 0
+        ports = 1 if kind is Kind.RAIL_ONLY else ports_per_node
+        clos = _tree(kind, nodes, ports, one, oversubscription, options)
+    manager, rails = options.manager_ports if clos else 0, ports_per_node if kind is Kind.RAIL_ONLY else 1
     rate = switch.port_bits_per_s
-    return Fabric(kind, nodes, ports_per_node, rate, switch, clos, options.planes, manager)
+    return Fabric(kind, nodes, ports_per_node, rate, switch, clos, options.planes, manager, rails)
 
 
 def largest(radix: int, oversubscription: float, tiers: int) -> int:
@@ -67,10 +68,10 @@ def _tree(kind: Kind, nodes: int, ports: int, switch: Switch, ratio: float, opti
     if kind is Kind.LEAF_SPINE:
         tiers = tiers or 2
     elif ends <= radix and tiers < 2:
-        return Clos(radix, Leaves(1, 1, ports, nodes + 1, 0))
+        return Clos(radix, Leaves(1, 1, ports, nodes + options.manager_ports, 0))
     leaves = _leaves(kind, nodes, ports, uplinks_for(radix, ratio), options)
-    free = leaves.units * leaves.nodes_per_leaf > nodes
-    extra = 0 if free else options.manager_ports
+    free = (leaves.units * leaves.nodes_per_leaf - nodes) * ports
+    extra = 0 if options.manager_ports <= free else options.manager_ports
     for level, wanted in ((two_levels, 2), (three_levels, 3)):
         if tiers in {0, wanted} and (clos := level(radix, leaves, extra)) is not None:
             return clos

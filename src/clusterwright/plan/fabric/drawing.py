@@ -29,6 +29,7 @@ WORDS = {  # English, Chinese
     "leaf-spine": ("leaf-spine", "叶脊"),
     "fat-tree": ("fat tree", "胖树"),
     "rail-optimized": ("rail-optimised", "轨道优化"),
+    "rail-only": ("rails apart", "独立轨道"),
 }
 MOST = 10  # boxes in a row; a row of more shows its first ones, a gap with their number, and its last
 BOX_W, BOX_H, PITCH, TOP, LEFT = 62.0, 26.0, 104.0, 34.0, 12.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ class Kind(StrEnum):
         "fat-tree"  # as many levels as it takes; the ports of a node on one leaf, or as few as waste none
     )
     RAIL = "rail-optimized"  # port i of every node on the leaf of rail i
+    RAIL_ONLY = "rail-only"  # a fabric of its own for each port; from rail to rail only by NVLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ class Fabric:
     switch: Switch
     clos: Clos | None
     planes: int = 1
-    manager_ports: int = 0  # of the fabric manager
+    manager_ports: int = 0  # of the fabric manager; of each, where rails are separate
+    rails: int = 1  # separate fabrics that `clos` is one of
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -90,11 +91,12 @@ class Fabric:
         return () if self.clos is None else tuple(self._levels(self.clos))
 
     def _levels(self, clos: Clos) -> Iterator[Level]:
-        below = self.nodes * self.ports_per_node + self.manager_ports - clos.on_spines
+        copies = self.planes * self.rails
+        below = self.nodes * self.ports_per_node // self.rails + self.manager_ports - clos.on_spines
         for name, count, up in clos.counts():
-            used = (below + up) * self.planes
-            free = count * self.planes * clos.radix - used
-            yield Level(name, count * self.planes, below, used, free)
+            used = (below + up) * copies
+            free = count * copies * clos.radix - used
+            yield Level(name, count * copies, below * self.rails, used, free)
             below = up + (clos.on_spines if name == "leaf" else 0)
 
     @property
@@ -134,8 +136,8 @@ class Fabric:
             return self.ports_per_node * rate
         if self.clos is None:
             return 2.0 * (self.ports_per_node // 2) * rate
-        narrowest = min(self.nodes * self.ports_per_node, *self.clos.cables_up() or (math.inf,))
-        return narrowest / 2 * rate
+        above = (self.rails * cables for cables in self.clos.cables_up())
+        return min((self.nodes * self.ports_per_node, *above)) / 2 * rate
 
     @property
     def oversubscription(self) -> float:

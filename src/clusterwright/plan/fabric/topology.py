@@ -27,7 +27,7 @@ def placement(fabric: Fabric, hosts: Sequence[str]) -> dict[str, tuple[str, ...]
     if fabric.clos is None or fabric.tiers < 2:
         return {"leaf1": tuple(hosts)}
     each = fabric.clos.leaves.nodes_per_leaf
-    name = "su" if fabric.clos.leaves.rails > 1 else "leaf"
+    name = "su" if fabric.clos.leaves.rails * fabric.rails > 1 else "leaf"
     return {
         f"{name}{first // each + 1}": tuple(hosts[first : first + each])
         for first in range(0, len(hosts), each)

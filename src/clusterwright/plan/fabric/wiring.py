@@ -13,9 +13,11 @@ def links(fabric: Fabric) -> Iterator[Link]:
     if fabric.clos is None:
         yield from _without_switches(fabric)
         return
-    yield from _nodes(fabric, fabric.clos)
-    yield from _spines(fabric.clos)
-    yield from _cores(fabric.clos)
+    for rail in range(fabric.rails):
+        yield from _nodes(fabric, fabric.clos, rail)
+    for level in (_spines, _cores):
+        for rail in range(fabric.rails):
+            yield from level(fabric.clos, rail)
 
 
 def leaf_of(leaves: Leaves, node: int, port: int) -> int:
@@ -31,27 +33,32 @@ def _without_switches(fabric: Fabric) -> Iterator[Link]:
         yield Link(f"node{node + 1}", f"node{(node + 1) % fabric.nodes + 1}", fabric.ports_per_node // 2)
 
 
-def _nodes(fabric: Fabric, clos: Clos) -> Iterator[Link]:
-    each = clos.leaves.node_ports
+def _nodes(fabric: Fabric, clos: Clos, rail: int) -> Iterator[Link]:
+    each, leaves = clos.leaves.node_ports, clos.leaves
+    first, ports = rail * leaves.count + 1, fabric.ports_per_node // fabric.rails
     for node in range(fabric.nodes):
-        for port in range(0, fabric.ports_per_node, each):
-            yield Link(f"node{node + 1}", f"leaf{leaf_of(clos.leaves, node, port) + 1}", each)
+        for port in range(0, ports, each):
+            yield Link(f"node{node + 1}", f"leaf{first + leaf_of(leaves, node, port)}", each)
     for port in range(fabric.manager_ports - clos.on_spines):  # it stands where the next node would
-        spot = port * fabric.ports_per_node // fabric.manager_ports
-        yield Link("manager", f"leaf{leaf_of(clos.leaves, fabric.nodes, spot) + 1}", 1)
+        place, spot = divmod(port, ports)
+        yield Link("manager", f"leaf{first + leaf_of(leaves, fabric.nodes + place, spot)}", 1)
+    spines = clos.pods * clos.spines
     for port in range(clos.on_spines):
-        yield Link("manager", f"spine{port % (clos.pods * clos.spines) + 1}", 1)
+        yield Link("manager", f"spine{rail * spines + port % spines + 1}", 1)
 
 
-def _spines(clos: Clos) -> Iterator[Link]:
+def _spines(clos: Clos, rail: int) -> Iterator[Link]:
+    below, above = rail * clos.leaves.count + 1, rail * clos.pods * clos.spines + 1
     for leaf in range(clos.leaves.count):
         first = clos.pod_of(leaf) * clos.spines
         for spine in range(first, first + clos.spines):
-            yield Link(f"leaf{leaf + 1}", f"spine{spine + 1}", clos.leaf_links)
+            yield Link(f"leaf{below + leaf}", f"spine{above + spine}", clos.leaf_links)
 
 
-def _cores(clos: Clos) -> Iterator[Link]:
+def _cores(clos: Clos, rail: int) -> Iterator[Link]:
     if clos.cores:
-        for spine in range(clos.pods * clos.spines):
+        spines = clos.pods * clos.spines
+        below, above = rail * spines + 1, rail * clos.core_groups * clos.cores + 1
+        for spine in range(spines):
             for core in clos.cores_of(spine):
-                yield Link(f"spine{spine + 1}", f"core{core + 1}", clos.core_links)
+                yield Link(f"spine{below + spine}", f"core{above + core}", clos.core_links)
