@@ -114,6 +114,11 @@ def test_logits(source, notes, expected):
     assert planned(LLAMA, notes, source).training.logit_bytes == expected
 
 
+def test_deferred_weight_gradients_of_the_head():
+    """On two stages two microbatches' gradients wait for the bubble, 2 bytes each, beside the 6 at work."""
+    assert planned(GPT, "defer-embedding-wgrad-compute=True", pp="2").training.logit_bytes == 10
+
+
 def test_fused_loss_and_fp8_parameters():
     """Liger never holds the logits; fp8 parameters by flag, and in NVIDIA's fp8 recipes."""
     assert planned(LLAMA, "Liger kernels").training.fused_loss

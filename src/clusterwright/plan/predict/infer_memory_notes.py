@@ -62,9 +62,16 @@ def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
         optimizer="muon" if says(cells, r"(?<![a-z])muon(?![a-z])") else work.optimizer,
         fused_loss=says(cells, r"\bliger\b|cut[- ]cross[- ]entropy"),
         grouped_experts="transformer-impl" not in settings or says(cells, "moe-grouped-gemm=True"),
-        logit_bytes=next((held for words, held in _LOGITS if says(cells, words)), 0.0),
+        logit_bytes=_logit_bytes(run, cells),
         fp8_parameters=_fp8_parameters(cells, work),
     )
+
+
+def _logit_bytes(run: Run, cells: Cells) -> float:
+    """By whose loss it is; where the head's weight gradient is deferred to the bubble, some wait in bf16."""
+    if says(cells, r"defer[-_]embedding[-_]wgrad[-_]compute"):
+        return 6.0 + 2.0 * float(run.layout.pp)  # those of as many microbatches as there are stages
+    return next((held for words, held in _LOGITS if says(cells, words)), 0.0)
 
 
 def _fp8_parameters(cells: Cells, work: Training) -> bool:
