@@ -76,7 +76,7 @@ def _variants(mesh, training, on, options):
         ):
             continue
         for (z, s), sp, r, o in product(shards, spread, options.recompute, options.offload):
-            if o == Offload.ALL and z != 3 and ranks > 1:
+            if (o == Offload.ALL and z != 3 and ranks > 1) or (z == 2 and batch > mesh.dp * m):
                 continue
             yield replace(
                 mesh, interleave=v, micro_batch=m, zero=z, shard=s, sequence_parallel=sp, recompute=int(r),

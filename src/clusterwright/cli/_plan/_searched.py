@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.cli._show import say, show_table, show_text
 from clusterwright.plan import parameters
+from clusterwright.plan.memory.verdict import Fit
 from clusterwright.plan.run import Offload, Recompute
 from clusterwright.plan.search.fragment import fragment
 from clusterwright.plan.search.words import gib, layout_words
@@ -69,6 +70,12 @@ def _best(outcome: Outcome, best: Plan) -> str:
     holds = f"{gib(memory)} of {gib(best.run.machine.gpu.usable_bytes)}"
     lines = [f"\nbest       {layout_words(best.run.layout)}"]
     lines += [f"           {takes}, {100 * best.utilization:.1f}% MFU, {holds}"]
+    if best.fit is Fit.TIGHT and (roomy := outcome.roomy):
+        slower = float(roomy.time.total) / total - 1
+        lines += [
+            f"roomier    {layout_words(roomy.run.layout)}",
+            f"           {100 * slower:.1f}% slower, {gib(float(roomy.memory.total))}; the best is tight",
+        ]
     if second:
         lines += [f"runner-up  {layout_words(second.run.layout)}", f"           {outcome.runner_up_why}"]
     return "\n".join(lines)
@@ -88,7 +95,7 @@ def _row(number: int, plan: Plan) -> tuple[str, ...]:
         f"{float(plan.time.total):.4g}",
         f"{100 * plan.utilization:.1f}%",
         f"{plan.tokens_per_s_per_gpu:.4g}",
-        gib(float(plan.memory.total)),
+        gib(float(plan.memory.total)) + (" tight" if plan.fit is Fit.TIGHT else ""),
     )
 
 

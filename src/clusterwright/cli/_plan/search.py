@@ -28,6 +28,7 @@ def search(  # noqa: PLR0913 (each option of the command line is one)
     max_tp: int | None = None,
     top: int = 10,
     out: Path | None = None,
+    html: Path | None = None,
     json: Flag = False,
 ) -> int:
     """Find the fastest way to cut a model over GPUs, and say why every other way is slower or does not fit.
@@ -54,6 +55,8 @@ def search(  # noqa: PLR0913 (each option of the command line is one)
         How many layouts are ranked.
     out
         Write the best layout's `parallel:` section for job.yaml here.
+    html
+        Write a page with the pictures here: layouts, time, memory.
     json
         Everything, in seconds and bytes, as one JSON document.
     """
@@ -72,8 +75,7 @@ def search(  # noqa: PLR0913 (each option of the command line is one)
     began = perf_counter()
     outcome = searched(training, machine, options=options)
     seconds = perf_counter() - began
-    if out and outcome.best:
-        _write(out, outcome)
+    _write(outcome, out, html)
     if json:
         show_json(record(outcome, seconds))
     else:
@@ -81,9 +83,13 @@ def search(  # noqa: PLR0913 (each option of the command line is one)
     return 0 if outcome.best else EXIT_FAILED
 
 
-def _write(out: Path, outcome: Outcome) -> None:
+def _write(outcome: Outcome, out: Path | None, html: Path | None) -> None:
     from clusterwright.cli._plan._tables import write_table  # noqa: PLC0415 (start-up time)
     from clusterwright.plan.search.fragment import fragment  # noqa: PLC0415
 
-    assert outcome.best is not None  # noqa: S101 (asked before)
-    write_table(out, fragment(outcome.best.run))
+    if out and outcome.best:
+        write_table(out, fragment(outcome.best.run))
+    if html:
+        from clusterwright.plan.search.page import page  # noqa: PLC0415 (only for a page)
+
+        write_table(html, page(outcome))

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.memory.verdict import Fit, fits
+
 if TYPE_CHECKING:
     from clusterwright.plan.prediction import Memory, Time
     from clusterwright.plan.run import Machine, Run, Stack, Training
@@ -32,6 +34,11 @@ class Plan:
     family: Family
     time: Time
     memory: Memory
+
+    @property
+    def fit(self) -> Fit:
+        """Whether it fits, and whether tightly."""
+        return fits(self.memory, self.run.machine.gpu)
 
     @property
     def tokens_per_s_per_gpu(self) -> float:
@@ -83,6 +90,11 @@ class Outcome:
     pareto: tuple[Plan, ...] = ()  # nothing else is as fast in as little memory; by time
     nearest: Plan | None = None  # where nothing fits: the layout that takes least memory
     remedies: tuple[str, ...] = ()
+
+    @property
+    def roomy(self) -> Plan | None:
+        """The fastest whose memory is not tight: predictions may be off by what is left."""
+        return next((plan for plan in self.pareto if plan.fit is Fit.FITS), None)
 
     @property
     def runner_up(self) -> Plan | None:

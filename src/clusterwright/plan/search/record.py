@@ -29,6 +29,7 @@ def record(outcome: Outcome, seconds: float) -> dict[str, Any]:
         "counts": asdict(outcome.counts) | {"seconds": seconds},
         "best": outcome.best and plan(outcome.best),
         "runner_up": outcome.runner_up and plan(outcome.runner_up) | {"why": outcome.runner_up_why},
+        "roomy": outcome.roomy and plan(outcome.roomy),
         "ranked": [plan(one) for one in outcome.ranked],
         "meshes": [plan(one) for one in outcome.meshes],
         "families": [
@@ -54,6 +55,7 @@ def plan(one: Plan) -> dict[str, Any]:
         "tokens_per_s_per_gpu": one.tokens_per_s_per_gpu,
         "mfu": one.utilization,
         "memory_bytes": float(one.memory.total),
+        "fit": one.fit,
         "time_s": _parts(one.time),
         "memory_parts_bytes": _parts(one.memory),
     }

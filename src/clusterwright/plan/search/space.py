@@ -95,7 +95,7 @@ def block_of(rows: Rows, training: Training, machine: Machine, options: Options,
         interleave=interleave, offload=offload, schedule=schedule,
     )  # fmt: skip
     good = _sequence_ok(row, sequence, training) & _schedule_ok(row, interleave, training, schedule)
-    good = good & _states_ok(row, zero, inside, offload, node)
+    good = good & _states_ok(row, zero, inside, offload, node) & _gradients_ok(row, zero, training)
     shape = (len(rows), len(passes), zero.size, len(chunks))
     return Block(rows, layout, np.broadcast_to(good, shape))
 
@@ -131,7 +131,13 @@ def _states_ok(row: dict[str, Array], zero: Array, inside: Array, offload: Array
     in_nodes = (node > 1) & (node < ranks) & (ranks % node == 0)
     alone = (ranks == 1) & (zero == zero.min())
     good: Array = np.where(inside > 0, in_nodes, (ranks > 1) | alone)
-    good = good & ((offload != Offload.ALL) | (zero == 3) | alone)
+    good &= (offload != Offload.ALL) | (zero == 3) | alone
+    return good
+
+
+def _gradients_ok(row: dict[str, Array], zero: Array, training: Training) -> Array:
+    """ZeRO 2 with one microbatch alone: with more it exchanges gradients for each, which the time model counts once."""
+    good: Array = (zero != 2) | (training.global_batch == row["dp"] * row["micro_batch"])
     return good
 
 
