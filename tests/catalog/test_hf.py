@@ -218,6 +218,17 @@ def test_all_missing_keys_are_named_at_once():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [("deepseek_v2", "first_k_dense_replace", 61), ("mixtral", "num_experts_per_tok", 9),
+     ("llama", "num_key_value_heads", 5)],
+)  # fmt: skip
+def test_parts_that_do_not_fit_together_are_refused(kind, key, value):
+    """More dense layers than layers, more experts than there are, heads that do not divide."""
+    with pytest.raises(WrightError, match="bad-config-value"):
+        architecture_of(CONFIGS[kind][0] | {key: value}, "config.json")
+
+
 def test_a_width_that_does_not_divide_among_the_heads_is_refused():
     """Without a head_dim there is no way to tell."""
     with pytest.raises(WrightError, match="does not divide among 31 heads"):

@@ -155,6 +155,9 @@ def _heads(read: _Reader, values: dict[str, Any], kind: str) -> None:
     values["kv_heads"] = values.get("kv_heads") or heads
     if kind == "gpt_bigcode" and read.flag("multi_query", otherwise=True):
         values["kv_heads"] = 1
+    if heads and heads % values["kv_heads"]:
+        message = f"{heads} heads do not divide among {values['kv_heads']} of keys and values"
+        read.wrong("num_key_value_heads", message, "take a divisor of the heads")
     if values.get("head_dim") or not heads:
         values.setdefault("head_dim", 0)
         return
@@ -202,6 +205,14 @@ def _experts(read: _Reader, values: dict[str, Any]) -> None:
     dense = read.config.get("mlp_only_layers")
     if isinstance(dense, list):
         values["dense_layers"] = len(dense)
+    if values.get("dense_layers", 0) > values["layers"]:
+        read.wrong(
+            "num_hidden_layers", "more layers are without experts than there are", "correct one of the two"
+        )
+    if values["experts_per_token"] > values["experts"]:
+        read.wrong(
+            "num_experts_per_tok", "a token visits more experts than there are", "correct one of the two"
+        )
 
 
 def _patches(read: _Reader) -> int:

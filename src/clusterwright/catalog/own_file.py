@@ -104,7 +104,7 @@ class _Reader:
         read.setdefault("source", self.file)
         made = _changed(base, path[-1], read) if base is not None else table.make(name=path[-1], **read)
         if isinstance(made, Architecture):
-            self._whole_heads(made, path)
+            self._fits_together(made, path)
         return made
 
     def _base(self, table: Table, path: tuple[str, ...], like: Any) -> Any:
@@ -154,7 +154,7 @@ class _Reader:
                 )
             read["head_dim"] = hidden // heads
 
-    def _whole_heads(self, model: Architecture, path: tuple[str, ...]) -> None:
+    def _fits_together(self, model: Architecture, path: tuple[str, ...]) -> None:
         for name in ("layers", "hidden", "heads", "kv_heads", "head_dim"):
             if getattr(model, name) < 1:
                 self._say(
@@ -167,6 +167,10 @@ class _Reader:
         if model.heads % model.kv_heads:
             message = f"{model.heads} heads do not divide among {model.kv_heads} of keys and values"
             self._say("out-of-range", (*path, "kv_heads"), message, "take a divisor of the heads")
+        for part, whole in (("dense_layers", "layers"), ("experts_per_token", "experts")):
+            if getattr(model, part) > getattr(model, whole):
+                message = f"{part} is more than {whole}, {getattr(model, whole)}"
+                self._say("out-of-range", (*path, part), message, "correct one of the two")
 
     def _prices(self, items: Mapping[str, Any]) -> list[Price]:
         found = []
