@@ -103,3 +103,18 @@ def test_a_gpu_without_bf16_trains_in_fp16(work, gpu):
 
     assert as_the_gpu_can(work, old).training.precision == "fp16"
     assert as_the_gpu_can(work, gpu) == work
+
+
+def test_a_precision_without_units_is_refused(work, gpu):
+    """fp8 on a GPU of bf16."""
+    asked = replace(work, training=replace(work.training, precision="fp8"))
+
+    with pytest.raises(WrightError, match="g1-80gb has no matrix units for fp8"):
+        as_the_gpu_can(asked, gpu)
+
+
+def test_smaller_nodes_fail_less_often(work, gpu, means):
+    """Failures go with the GPUs."""
+    eight, four = (sized(work, Machine(gpu, 16, each), means).kept.mtbf_s for each in (8, 4))
+
+    assert four == eight

@@ -70,7 +70,7 @@ def prepared(model: str, amount: Amount, where: Where, teams: Teams, scenario: s
     from clusterwright.cli._plan._asked import _tried  # noqa: PLC0415
     from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415
     from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
-    from clusterwright.plan.sizing.layouts import searched  # noqa: PLC0415
+    from clusterwright.plan.sizing.layouts import searched, with_offload  # noqa: PLC0415
 
     found: list[Finding] = []
     own = _tried(lambda: own_rows(where.catalog), found)
@@ -78,7 +78,7 @@ def prepared(model: str, amount: Amount, where: Where, teams: Teams, scenario: s
     sharing = _tried(lambda: read.sharing(teams), found)
     machine = _tried(lambda: read.machine_there(where, own), found)
     gpu = _tried(lambda: read.gpu(where, own), found) if machine is None else None
-    means = _tried(lambda: read.means(where, searched), found)
+    means = _tried(lambda: read.means(where, with_offload if machine else searched), found)
     made = _tried(lambda: read.work(model, amount, kind, own), found)
     if not found and made:
         found += read.missing(machine, gpu, kind, made[1])

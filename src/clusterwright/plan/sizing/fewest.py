@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_NODES = 2048  # 16,384 GPUs, the largest run whose figures were published (Llama 3, 2407.21783)
 HOUR_S = 3600.0
+NODE_GPUS = 8  # of the nodes whose failures were counted
+_UNITS = {"mxfp8": "fp8", "nvfp4": "fp4"}  # by the rate that the catalog has for it
 NODE_WRITE = Disk().write_bytes_per_s  # the part of a checkpoint that a node writes goes to one NVMe drive
 
 
@@ -103,17 +105,26 @@ def sized(workload: Workload, machine: Machine, means: Means) -> Sized | None:
     if cut is None:
         return None
     nodes = math.ceil(machine.gpus / machine.gpus_per_node)
+    failing = nodes * machine.gpus_per_node / NODE_GPUS
     length_s = workload.steps * float(cut.time.total)
     write_s = checkpoint_bytes(workload.training) / nodes / means.node_write_bytes_per_s
-    return Sized(workload, machine, cut, goodput(nodes, write_s=write_s, length_s=length_s))
+    return Sized(workload, machine, cut, goodput(failing, write_s=write_s, length_s=length_s))
 
 
 def as_the_gpu_can(workload: Workload, gpu: Gpu) -> Workload:
-    """The same work in fp16 where the GPU has no bf16 (before Ampere)."""
+    """The same work in fp16 where the GPU has no bf16 (before Ampere).
+
+    Raises:
+        WrightError: size-workload, for another precision that the GPU has no matrix units for.
+    """
     training = workload.training
-    if training.precision != "bf16" or "bf16" in gpu.peak or "fp16" not in gpu.peak:
+    if _UNITS.get(training.precision, training.precision) in gpu.peak:
         return workload
-    return replace(workload, training=replace(training, precision="fp16"))
+    if training.precision == "bf16" and "fp16" in gpu.peak:
+        return replace(workload, training=replace(training, precision="fp16"))
+    message = f"{gpu.name} has no matrix units for {training.precision}"
+    mend = f"take one of {', '.join(gpu.peak)}"
+    raise WrightError.of("size-workload", message, mend, exit_code=EXIT_USAGE)
 
 
 def checkpoint_bytes(training: Training) -> float:

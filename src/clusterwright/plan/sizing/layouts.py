@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import WrightError
-from clusterwright.plan.run import Stack
+from clusterwright.plan.run import Offload, Schedule, Stack
 from clusterwright.plan.sizing.fewest import Cut
 from clusterwright.plan.speed import span
 
@@ -20,11 +20,24 @@ def stack_for(task: str) -> Stack:
     return Stack("megatron" if task == "pretrain" else "fsdp")
 
 
-def searched(training: Training, machine: Machine, stack: Stack | None = None) -> Cut | None:
-    """The fastest layout of a training on a machine; None where none fits or divides it."""
+def searched(training: Training, machine: Machine) -> Cut | None:
+    """The fastest layout of a training on a machine; None where none fits or divides it.
+
+    Nothing is offloaded and pipelines are 1F1B, interleaved or not: what is bought rests on what runs everywhere.
+    """
+    return _best(training, machine, (Offload.NONE,))
+
+
+def with_offload(training: Training, machine: Machine) -> Cut | None:
+    """The same, and with states or weights in the host's memory where it fits no other way."""
+    return searched(training, machine) or _best(training, machine, (Offload.OPTIMIZER, Offload.ALL))
+
+
+def _best(training: Training, machine: Machine, offload: tuple[Offload, ...]) -> Cut | None:
     from clusterwright.plan.search import Options, search  # noqa: PLC0415 (imports numpy)
 
-    options = Options(top=1, stack=stack or stack_for(training.task))
+    schedules = (Schedule.ONE_F_ONE_B,)
+    options = Options(top=1, stack=stack_for(training.task), offload=offload, schedules=schedules)
     try:
         best = search(training, machine, options=options).best
     except WrightError as why:
