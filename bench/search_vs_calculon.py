@@ -114,9 +114,8 @@ def main() -> None:
     mine, other = seen["ours"], seen["calculon"]
     theirs = other["plans"] / other["search_s"]
     print(f"plans per CPU second, listed: {mine['plans'] / mine['search_s'] / theirs:.0f} to 1")
-    print(
-        f"in Calculon's counting ours are {mine['decided']} plans: {mine['decided'] / mine['search_s'] / theirs:.0f} to 1"
-    )
+    decided = mine["decided"]
+    print(f"in Calculon's counting ours are {decided} plans: {decided / mine['search_s'] / theirs:.0f} to 1")
     print(f"CPU seconds to the answer, with start-up: 1 to {other['cpu_s'] / mine['cpu_s']:.0f}")
 
 

@@ -1,16 +1,21 @@
 from dataclasses import replace
 from itertools import pairwise, product
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from clusterwright.catalog import architecture
 from clusterwright.catalog.gpu import Gpu
 from clusterwright.catalog.model import Architecture
 from clusterwright.plan.memory import peak
 from clusterwright.plan.run import Layout, Machine, Network, Offload, Recompute, Run, Schedule, Training
 from clusterwright.plan.search import Family, Options, search
+from clusterwright.plan.search.engine import Searcher
 from clusterwright.plan.search.meshes import meshes
+from clusterwright.plan.search.room import Fitting
+from clusterwright.plan.search.space import block_of, rows_of
 from clusterwright.plan.speed import iteration
 
 
@@ -202,3 +207,20 @@ def test_what_the_user_fixes_stays():
     said = search(Training(dense(8), 2048, 16), machine(16), options=Options(tp=2, micro_batch=2))
 
     assert {(p.run.layout.tp, p.run.layout.micro_batch) for p in said.ranked} == {(2, 2)}
+
+
+@pytest.mark.parametrize("name", ["gpt3-175b", "kimi-1t", "llama3-70b"])
+def test_no_layout_takes_less_than_its_floor(name):
+    """What is left out unseen could not have been faster: the floor lies under every time, also of large models."""
+    model = architecture(name)
+    training, on = Training(model, 4096, 256), machine(256, 80e9, 8)
+    searcher = Searcher(training, on, Options(), meshes(training, on, Options())[0][::7])
+    for rows in rows_of(searcher.meshes, training, searcher.options):
+        for schedule in searcher.options.schedules:
+            block = block_of(rows, training, on, searcher.options, schedule)
+            whole = Fitting(rows, schedule, block.valid, block.valid)
+            with np.errstate(all="ignore"):
+                time = np.broadcast_to(iteration(searcher.plan(block.layout)).total, block.valid.shape)
+                floor = np.broadcast_to(searcher._floor(whole), block.valid.shape)
+
+            assert (floor <= time * (1 + 1e-9))[block.valid].all()
