@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -183,7 +183,9 @@ def _row(kind: str, thing: Any) -> Row:
     if kind == "models":
         from clusterwright.plan.parameters import count  # noqa: PLC0415 (start-up time)
 
-        counted = count(thing)
+        counted = count(
+            replace(thing, mtp_layers=0)
+        )  # as their makers count: without what predicts further tokens
         row |= {"parameters": _billions(counted.total)}
         row |= {"active": _billions(counted.active) if thing.experts else ""}
     return row
