@@ -66,7 +66,7 @@ def test_what_has_no_price_is_named():
     assert "mine" in cost(made, schedule(made)).unknown
 
 
-@pytest.mark.parametrize("nodes", [2, 16, 128, 1024])
+@pytest.mark.parametrize("nodes", [2, 16, 128, 1024, 8192])
 def test_three_networks_join_the_same_nodes(nodes):
     """Storage: nodes and servers; management: two ports of each, and one of each switch."""
     three = networks(design("rail-optimized", nodes, 8, QM9700))

@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterwright.errors import WrightError
 from clusterwright.plan.fabric.design import design
 from clusterwright.plan.fabric.parts import Kind
-from clusterwright.plan.fabric.switches import switch_of
+from clusterwright.plan.fabric.switches import for_ports, switch_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from clusterwright.plan.fabric.parts import Fabric, Switch
 
 # Each node wants 40 GB/s of storage (DGX SuperPOD B200 reference architecture): two ports of 200 Gbit/s bring 50.
-STORAGE_PORTS, STORAGE_SWITCH = 2, "sn4600"
+STORAGE_PORTS, STORAGE_BITS_PER_S = 2, 200_000_000_000
+STORAGE_SWITCHES = ("sn4600", "sn5600")  # the second, its ports split in four, where the first does not reach
 OUT_OF_BAND_SWITCH = "sn2201"  # 48 ports of 1 Gbit/s
+OUT_OF_BAND_RATIOS = (5.0, 23.0)  # ports down over ports up of its leaves, where a star does not reach
 MANAGEMENT_PORTS = 2  # of a node: the system's own port, and that of its BMC
 
 
@@ -39,11 +44,30 @@ def networks(compute: Fabric, storage_servers: int = 4, storage_switch: Switch |
     Management: two ports of a node, and one of each switch of the other two networks; a star, because
     little passes over it.
     """
-    data_switch = storage_switch or switch_of(STORAGE_SWITCH, "roce")
-    storage = design(Kind.FAT_TREE, compute.nodes + storage_servers, STORAGE_PORTS, data_switch)
+    ends = compute.nodes + storage_servers
+    storage = _first(
+        (Kind.FAT_TREE, ends, STORAGE_PORTS, each, 1.0) for each in _storage_switches(storage_switch)
+    )
     switches = compute.switches + storage.switches
+    managed = ends + -(-switches // MANAGEMENT_PORTS)
     small = switch_of(OUT_OF_BAND_SWITCH, "ethernet")
-    managed = compute.nodes + storage_servers + -(-switches // MANAGEMENT_PORTS)
-    kind = Kind.STAR if managed * MANAGEMENT_PORTS < small.ports**2 // 2 else Kind.FAT_TREE
-    ratio = 1.0 if kind is Kind.STAR else 5.0  # 40 ports down, 8 up
-    return Networks(compute, storage, design(kind, managed, MANAGEMENT_PORTS, small, ratio))
+    kinds = ((Kind.STAR, 1.0), *((Kind.FAT_TREE, ratio) for ratio in OUT_OF_BAND_RATIOS))
+    management = _first((kind, managed, MANAGEMENT_PORTS, small, ratio) for kind, ratio in kinds)
+    return Networks(compute, storage, management)
+
+
+def _storage_switches(own: Switch | None) -> tuple[Switch, ...]:
+    usual = (for_ports(switch_of(name, "roce"), STORAGE_BITS_PER_S) for name in STORAGE_SWITCHES)
+    return (own,) if own else tuple(usual)
+
+
+def _first(ways: Iterable[tuple[Kind, int, int, Switch, float]]) -> Fabric:
+    """The first of the designs that its switch reaches."""
+    refused: WrightError | None = None
+    for way in ways:
+        try:
+            return design(*way)
+        except WrightError as why:
+            refused = why
+    assert refused is not None  # noqa: S101 (there is one way at least)
+    raise refused
