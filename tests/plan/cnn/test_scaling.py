@@ -55,8 +55,8 @@ def test_a_slow_node_hides_the_network():
 
 
 def test_a_hungry_gpu_waits_for_its_images():
-    """Eight cores decode 800 images/s, whatever the GPUs could do."""
-    found = step(replace(JOB, feed=Feed(cores=8)))
+    """Eight cores decode 100 images/s each, whatever the GPUs could do."""
+    found = step(replace(JOB, feed=Feed(cores=8, images_per_core_s=100)))
 
     assert found.images_per_s == pytest.approx(800)
     assert found.bound is Bound.INPUT
@@ -76,3 +76,8 @@ def test_one_gpu_exchanges_nothing():
     found = step(replace(JOB, machine=replace(NODE, gpus=1, gpus_per_node=1)))
 
     assert found.communication == found.jitter == 0
+
+
+def test_storage_feeds_by_the_size_of_an_image():
+    """An NFS server of 110 MB/s brings a thousand JPEGs of ImageNet."""
+    assert Feed(storage_bytes_per_s=110e6).images_per_s == pytest.approx(1000)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clusterwright.catalog.cnn import network
 from clusterwright.catalog.gpus import gpu
 from clusterwright.plan.cnn.coefficients import die, stored
-from clusterwright.plan.cnn.work import PASSES, image_s, peak
+from clusterwright.plan.cnn.work import PASSES, peak, work
 
 A100 = gpu("a100-sxm-80gb")
 NETWORKS = st.sampled_from(
@@ -23,7 +23,7 @@ PRECISIONS = st.sampled_from(["fp16", "fp32"])
 def time(name, chip=A100, precision="fp16", batch=128.0, software="mxnet"):
     """Seconds of one image."""
     c = stored()
-    return image_s(network(name), chip, precision, batch, c.software[software], c)
+    return work(network(name), chip, precision, batch, c.software[software], c).total
 
 
 def test_resnet50_is_counted_as_published():
@@ -76,7 +76,13 @@ def test_channels_first_costs_transposes():
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("a100-sxm-80gb", "Ampere"), ("a30", "Ampere"), ("rtx-3090", "Ampere graphics"), ("b300", "Blackwell")],
+    [
+        ("a100-sxm-80gb", "Ampere"),
+        ("a30", "Ampere"),
+        ("rtx-3090", "Ampere graphics"),
+        ("b300", "Hopper"),
+        ("t4", "Ampere graphics"),
+    ],
 )
 def test_dies_are_told_apart_by_their_peaks(name, kind):
     """Graphics dies have little more matrix than vector throughput."""
@@ -86,3 +92,15 @@ def test_dies_are_told_apart_by_their_peaks(name, kind):
 def test_a_small_power_limit_slows_it():
     """An A30 is half an A100 by its peaks, and slower than that."""
     assert time("resnet50", replace(A100, power_w=100.0)) > 1.2 * time("resnet50")
+
+
+def test_vgg_computes_and_efficientnet_waits_for_memory():
+    """Wide 3x3 convolutions reuse what they read, depthwise ones do not."""
+    c = stored()
+    vgg, thin = (
+        work(network(name), A100, "fp16", 128, c.software["mxnet"], c)
+        for name in ("vgg16", "efficientnet-b0")
+    )
+
+    assert vgg.compute > vgg.memory
+    assert thin.memory > thin.compute

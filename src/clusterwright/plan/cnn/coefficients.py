@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # A die for computing has several times more matrix than vector throughput; a graphics die of Ampere has not
 # (A100: 156 TFLOP/s of tf32 over 19.5 of fp32; A40: 75 over 37).
 GRAPHICS_BELOW = 4.0
+KIN = {"Turing": "Ampere graphics", "Blackwell graphics": "Ada", "Blackwell": "Hopper", "Pascal": "Volta"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,9 @@ class Coefficients:
     softness: float  # exponent of the sum of compute and memory time of one convolution
     depth: float  # inner products of this length run at half speed
     winograd: float  # how much faster 3x3 convolutions are in fp32 than their FLOPs say
-    joule_per_flop: float  # of half precision: a small power limit slows the clock
+    joule_per_flop: Mapping[
+        str, float
+    ]  # of half precision, by kind of die: a small power limit slows the clock
     jitter: float  # of an iteration, per doubling of the nodes
 
 
@@ -58,8 +61,8 @@ def of(table: Mapping[str, Any]) -> Coefficients:
 
 
 def die(gpu: Gpu) -> str:
-    """The kind of chip: its architecture, and whether it is a graphics die."""
+    """The kind of chip: its architecture, and whether it is a graphics die; one never measured is its next of kin."""
     arch = gpu.arch.split(" ")[0]
-    if arch == "Ampere" and gpu.peak.get("tf32", 0.0) < GRAPHICS_BELOW * gpu.peak["fp32"]:
-        return "Ampere graphics"
-    return arch
+    graphics = gpu.peak.get("tf32", 0.0) < GRAPHICS_BELOW * gpu.peak.get("fp32", 0.0)
+    name = f"{arch} graphics" if graphics and arch in {"Ampere", "Blackwell"} else arch
+    return KIN.get(name, name)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from clusterwright.plan.cnn.coefficients import Coefficients, stored
 from clusterwright.plan.cnn.feed import Feed
-from clusterwright.plan.cnn.work import image_s, width
+from clusterwright.plan.cnn.work import width, work
 from clusterwright.plan.collectives import seconds
 from clusterwright.plan.prediction import Bound
 
 if TYPE_CHECKING:
     from clusterwright.catalog.cnn import Cnn
+    from clusterwright.plan.cnn.coefficients import Software
     from clusterwright.plan.run import Machine
 
 BUCKET_BYTES = 25 * 2**20  # of gradients in one all-reduce (torch.nn.parallel.DistributedDataParallel)
@@ -46,6 +47,7 @@ class Step:
     jitter: float
     input: float  # waiting for images
     images: float  # of all GPUs
+    of_memory: bool = True  # the GPU's own work waits more for its memory than for its matrix units
 
     @property
     def total(self) -> float:
@@ -65,7 +67,7 @@ class Step:
             return Bound.INPUT
         if self.communication > 0.1 * self.total:
             return Bound.DATA_PARALLEL
-        return Bound.MEMORY_BANDWIDTH
+        return Bound.MEMORY_BANDWIDTH if self.of_memory else Bound.COMPUTE
 
 
 def step(job: Job, c: Coefficients | None = None, *, own_s: float | None = None) -> Step:
@@ -79,29 +81,30 @@ def step(job: Job, c: Coefficients | None = None, *, own_s: float | None = None)
     c = c or stored()
     machine = job.machine
     nodes = max(1.0, machine.gpus / machine.gpus_per_node)
-    compute, launch, optimizer = _own(job, c) if own_s is None else (own_s, 0.0, 0.0)
-    waiting = _exposed(job, compute, c)
-    jitter = c.jitter * log2(nodes) * compute if nodes > 1 else 0.0
+    how = c.software.get(job.software) or c.software["pytorch"]
+    image = work(job.network, machine.gpu, job.precision, job.batch, how, c)
+    compute = job.batch * image.total if own_s is None else own_s
+    launch, optimizer = _beside(job, how) if own_s is None else (0.0, 0.0)
+    waiting = _exposed(job, compute, how)
+    jitter = c.jitter * log2(nodes) * compute
     images = job.batch * machine.gpus
     busy = compute + launch + optimizer + waiting + jitter
     hungry = max(0.0, images / nodes / job.feed.images_per_s - busy)
-    return Step(compute, launch, optimizer, waiting, jitter, hungry, images)
+    of_memory = image.memory > image.compute
+    return Step(compute, launch, optimizer, waiting, jitter, hungry, images, of_memory)
 
 
-def _own(job: Job, c: Coefficients) -> tuple[float, float, float]:
-    """A GPU's own work: layers, what each costs however small the batch, the optimiser."""
-    how = c.software.get(job.software) or c.software["pytorch"]
-    compute = job.batch * image_s(job.network, job.machine.gpu, job.precision, job.batch, how, c)
+def _beside(job: Job, how: Software) -> tuple[float, float]:
+    """What an iteration costs however small the batch: each layer's kernels, and the optimiser."""
     optimizer = job.network.parameters * MASTER_BYTES / job.machine.gpu.memory_bytes_per_s
-    return compute, how.layer_s * len(job.network.layers), optimizer
+    return how.layer_s * len(job.network.layers), optimizer
 
 
-def _exposed(job: Job, compute: float, c: Coefficients) -> float:
+def _exposed(job: Job, compute: float, how: Software) -> float:
     """Time of the gradients' all-reduce that is not hidden behind the backward pass."""
     machine = job.machine
     if machine.gpus < 2:
         return 0.0
-    how = c.software.get(job.software) or c.software["pytorch"]
     size = job.network.parameters * (how.gradient_bytes if width(job.precision) == 2 else 4.0)
     buckets = ceil(size / BUCKET_BYTES)
     here = min(machine.gpus, max(machine.nvlink_domain, machine.gpus_per_node))
