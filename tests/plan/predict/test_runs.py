@@ -96,7 +96,6 @@ def test_all_problems_of_a_row_are_told_at_once(row):
         ({"dp_or_fsdp": "DP:4"}, "predict-gpus-differ"),
         ({"num_gpus": "63"}, "predict-gpus-differ"),
         ({"zero_stage": "7"}, "predict-not-a-size"),
-        ({"task": "dreaming"}, "predict-unknown-task"),
         ({"model": "gpt-nobody", "layers": "", "hidden": "", "params_b": ""}, "predict-unknown-model"),
         ({"model": "Mixtral 8x7B", "layers": "32", "heads": "32", "ep": "3"}, "predict-experts-indivisible"),
     ],

@@ -17,6 +17,16 @@ WORDS = ("source", "precision", "task", "notes_url")
 COLUMNS = (*SHAPE, *MACHINE, *BATCH, *CUT, *WORDS)
 
 
+_WORDY = {*WORDS, "model", "recompute"}  # "none" says something there
+_BLANK = {"-", "--", "?", "n/a", "na", "nan", "none", "null", "unknown", "auto"}
+
+
+def _cell(column: str, text: str | None) -> str:
+    """The cell without blanks around it; what stands for a blank elsewhere is one."""
+    cell = (text or "").strip()
+    return "" if column not in _WORDY and cell.lower() in _BLANK else cell
+
+
 @dataclass
 class Cells:
     """One row; `notes` gathers what was inferred, `problems` what makes it unusable."""
@@ -36,7 +46,7 @@ class Cells:
     @classmethod
     def of(cls, row: dict[str, str]) -> Cells:
         """Only the columns a prediction may look at; a missing one is blank."""
-        return cls({name: (row.get(name) or "").strip() for name in COLUMNS})
+        return cls({name: _cell(name, row.get(name)) for name in COLUMNS})
 
     def text(self, column: str) -> str:
         """The words of a cell; "" where blank."""

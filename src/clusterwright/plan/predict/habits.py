@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,13 @@ if TYPE_CHECKING:
     from clusterwright.plan.predict.setting import Setting
 
 _CORE_ATTENTION = ("core_attn",)
+_RECOMPUTED = (
+    (r"none|no\b|false|off", Recompute.NONE),
+    (r"sel", Recompute.SELECTIVE),
+    (r"full|yes|true|on\b|all", Recompute.FULL),
+)
 _SCHEDULES = (  # names of Qi et al. 2401.10241 and 2405.15362, and of DeepSeek-V3 2412.19437
-    (r"\bzb-?v\b|zero bubble v", Schedule.ZB_V),
+    (r"\bzb-?v\b|zero bubble v\b", Schedule.ZB_V),
     (r"\bzb-?(?:h2|2p)\b", Schedule.ZB_H2),
     (r"\bzb-?(?:h1|1p)\b", Schedule.ZB_H1),
     (r"dualpipe", Schedule.DUALPIPE),
@@ -70,15 +76,16 @@ def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> in
 def recompute(cells: Cells, setting: Setting, zero: int) -> Recompute:
     """What is recomputed; where not given, what the software of the time did."""
     text = cells.text("recompute").lower()
-    for word, kind in (("none", Recompute.NONE), ("sel", Recompute.SELECTIVE), ("full", Recompute.FULL)):
-        if text.startswith(word):
-            return kind
+    for pattern, given in _RECOMPUTED:
+        if re.match(pattern, text):
+            return given
     old = setting.stack.family.startswith("megatron") and setting.stack.year < _NO_SEQUENCE_PARALLEL_BEFORE
     kind = Recompute.FULL if old else Recompute.NONE if zero == 3 else Recompute.SELECTIVE
-    cells.note(
-        f"recomputation not given: {kind.name.lower()}, as usual in {setting.stack.family} of {setting.stack.year}",
-        "recompute",
-    )
+    if says(cells, "torchtitan"):
+        kind = Recompute.SELECTIVE  # its default, by operation
+    said = f"recompute `{text}` not known" if text else "recomputation not given"
+    usual = f"as usual in {setting.stack.family} of {setting.stack.year}"
+    cells.note(f"{said}: {kind.name.lower()}, {usual}", "recompute")
     return kind
 
 
@@ -109,7 +116,9 @@ def schedule(cells: Cells) -> Schedule:
     return next((kind for pattern, kind in _SCHEDULES if says(cells, pattern)), Schedule.ONE_F_ONE_B)
 
 
-def modules(setting: Setting) -> tuple[str, ...]:
+def modules(cells: Cells, setting: Setting) -> tuple[str, ...]:
     """What selective recomputation covers, as Megatron-Core's flag lists it."""
     said = setting.settings.get("recompute-modules", "").strip("[]").replace(",", " ").split()
+    if not said and says(cells, "torchtitan"):
+        return ("per-op",)
     return tuple(said) or _CORE_ATTENTION

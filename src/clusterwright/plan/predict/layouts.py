@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.predict.cells import Cells
     from clusterwright.plan.predict.setting import Setting
 
+_HYBRID = r"\bHSDP\b|hybrid[- ]shard|(?:in|intra|inside)[- ]node shard|\bmics\b|zero\+\+|hpz"
 _SLOTS = {0, 2}  # of a pipeline beyond the layers: the embedding and the head may have a place of their own
 _MOE_SLOTS = {0, 1, 2, 3}  # and a multi-token-prediction layer
 _STATE_BYTES = (
@@ -68,7 +69,7 @@ def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
             sequence_parallel=habits.sequence_parallel(cells, setting, tp),
             offload=habits.offload(cells),
             schedule=habits.schedule(cells),
-            recompute_modules=habits.modules(setting),
+            recompute_modules=habits.modules(cells, setting),
         ),
         batch,
     )
@@ -95,7 +96,7 @@ def _shard(cells: Cells, setting: Setting, replicas: int) -> int:
     said = data_parallel_degree(cells) or 0
     if says(cells, r"\bFSDP:") and said < replicas:
         return said
-    return min(setting.node, replicas) if says(cells, r"\bHSDP\b") else 0
+    return min(setting.node, replicas) if says(cells, _HYBRID) else 0
 
 
 def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int, int]:

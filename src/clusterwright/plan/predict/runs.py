@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
 _COMPLETE = ("layers", "hidden", "heads", "seq_len", "num_gpus", "global_batch", "micro_batch", "tp", "pp")
 _FLASH_SINCE = 2023  # in most software; Dao et al. 2205.14135
 _FLASH_IN_MEGATRON_SINCE = 2024  # there an option before, the default with Transformer Engine
-_USUAL_SEQ_LEN = 4096
+_USUAL_SEQ_LEN = 4096  # of models of which none is known
+_TASKS = ((r"lora|peft", "lora"), (r"sft|fine-?tun", "sft"), (r"pre-?train|^$", "pretrain"))
+# Tokens of a sequence in pretraining, from the models' own papers.
+_SEQ_LENS = (
+    (r"llama-?_?3|llama-?4|torchtitan", 8192),
+    (r"bert", 512),
+    (r"gpt-?[23]|opt-|bloom|mpt|gopher|palm|mt-nlg|turing|llama-?\d*b", 2048),
+)
 _RECIPES = r"\bnemo\b|megatron-bridge|dgxc"  # tuned by the maker of the GPU
 
 
@@ -64,7 +72,9 @@ def run_with_peak(row: dict[str, str], known: Known | None = None) -> tuple[Run,
 def _training(cells: Cells, setting: Setting, batch: int) -> Training:
     seq_len = cells.whole("seq_len")
     if seq_len is None:
-        seq_len = _USUAL_SEQ_LEN
+        seq_len = next(
+            (tokens for pattern, tokens in _SEQ_LENS if words.says(cells, pattern)), _USUAL_SEQ_LEN
+        )
         cells.note(f"sequence length not given: {seq_len}", "seq_len")
     precision = words.precision(cells, setting.gpu.name)
     return Training(
@@ -82,10 +92,11 @@ def _training(cells: Cells, setting: Setting, batch: int) -> Training:
 
 def _task(cells: Cells) -> str:
     text = cells.text("task").lower()
-    task = next((name for name in ("lora", "sft", "pretrain") if text.startswith(name)), "")
-    if task or not text:
-        return task or "pretrain"
-    cells.wrong("predict-unknown-task", f"task `{text}` is not known", "use pretrain, sft or lora")
+    for pattern, task in _TASKS:
+        if re.search(pattern, text):
+            return task
+    if text:
+        cells.note(f"task `{text}` taken as pretraining")
     return "pretrain"
 
 

@@ -44,21 +44,23 @@ _GENERATION_YEARS = {
     "Blackwell Ultra": 2026,
 }
 _NEWEST = 2025
+_MEGATRON_FSDP_SINCE = 2024
 _DATES = (
     r"\b(20[12]\d)(?:\b|-)",  # 2021, 2025-10
     r"(?<![\d.])v?(2[0-9])\.(?:0[1-9]|1[0-2])(?![\d])(?!\d*\.\d{3})",  # releases by month: 24.07, v25.04
-    r"\b(1[7-9]|2[0-9])(?:0[1-9]|1[0-2])\.\d{5}",  # arXiv numbers
 )
+_ARXIV = r"\b(1[7-9]|2[0-9])(?:0[1-9]|1[0-2])\.\d{5}"  # of the paper, which is later than what it measured
 
 
 def stack(cells: Cells, gpu_arch: str) -> Stack:
     """Family and year, with a note on what they were taken from."""
-    return Stack(_family(cells), _year(cells, gpu_arch))
+    family, year = _family(cells), _year(cells, gpu_arch)
+    if family.startswith("megatron") and cells.text("zero_stage") == "3" and year < _MEGATRON_FSDP_SINCE:
+        family = "deepspeed"  # Megatron had no full sharding of its own: its layers under DeepSpeed
+    return Stack(family, year)
 
 
 def _family(cells: Cells) -> str:
-    if cells.text("zero_stage") == "3" and says(cells, r"bigscience|deepspeed"):
-        return "deepspeed"  # Megatron-DeepSpeed without a pipeline: ZeRO-3 is DeepSpeed's
     if "tpu" in cells.text("gpu_type").lower():
         return "maxtext"
     for pattern, name in _FAMILIES:
@@ -73,12 +75,13 @@ def _family(cells: Cells) -> str:
 def _year(cells: Cells, gpu_arch: str) -> int:
     source = cells.text("source")
     for pattern in _DATES:
-        found = re.search(pattern, source)
-        if found:
+        if found := re.search(pattern, source):
             return int(found[1]) if len(found[1]) == 4 else 2000 + int(found[1])
     for pattern, year in _YEARS:
         if re.search(pattern, f"{source} ; {cells.text('model')}", re.IGNORECASE):
             return year
+    if found := re.search(_ARXIV, source):
+        return 2000 + int(found[1])
     year = _GENERATION_YEARS.get(gpu_arch, _NEWEST)
     cells.note(f"year of the software not given: {year}, from the GPU's generation")
     return year

@@ -48,7 +48,7 @@ def precision(cells: Cells, gpu_name: str) -> str:
         if word in letters:
             return "fp32" if name == "tf32" and _is_old(gpu_name) else name
     name = "fp16" if _is_old(gpu_name) else "bf16"
-    if letters in {"", "mixed", "amp"}:
+    if not letters or "mixed" in letters or letters.startswith("amp"):
         cells.note(f"precision {'not given' if not letters else text}: {name}, as usual on this GPU")
         return name
     cells.wrong(
