@@ -58,3 +58,11 @@ def test_two_currencies_are_refused():
     with pytest.raises(WrightError, match="currency-mixed") as caught:
         bill(lines)
     assert "2 CNY" in str(caught.value)
+
+
+def test_old_prices_are_named():
+    """Half a year on."""
+    made = bill([Line("server", "s", 1, price(1, 2, 3))])
+
+    assert made.old("2026-11-21") == ()
+    assert made.old("2027-11-21") == ("s",)

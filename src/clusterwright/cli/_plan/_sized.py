@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from clusterwright.cli._show import say, show_table, show_text
 from clusterwright.plan.search.words import layout_words
+from clusterwright.units import HOUR_S, MINUTE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +41,7 @@ def _size(answer: Answer) -> str:
     low, high = found.hours_range
     took = f"{_hours(found.hours)} h likely ({_hours(low)} to {_hours(high)} h, P10 to P90)"
     fails = f"a failure every {_hours(found.kept.mtbf_s / 3600)} h on average"
-    saved = f"a checkpoint every {_hours(found.kept.checkpoint_every_s / 3600)} h"
+    saved = f"a checkpoint every {_lasting(found.kept.checkpoint_every_s)}"
     lines = [
         f"{found.gpus} x {found.machine.gpu.name} in {_nodes(found.nodes)}: {took}, {found.gpu_hours:,.0f} GPU-hours",
         f"  {layout_words(found.cut.layout)}; {found.tokens_per_s / found.gpus:,.0f} tokens/s a GPU",
@@ -84,6 +86,10 @@ def _tell_bill(bought: Materials) -> None:
     )
     if lacking := bought.bill.without_price:
         say(f"note: no price is known for {', '.join(lacking)}; the total leaves it out")
+    if old := bought.bill.old(date.today().isoformat()):  # noqa: DTZ011 (a day, as the price tags have)
+        say(
+            f"note: {len(old)} prices are more than half a year old; give your own with --catalog: {', '.join(old)}"
+        )
     hall = bought.hall
     racks = "1 rack" if hall.racks == 1 else f"{hall.racks} racks"
     show_text(
@@ -162,6 +168,12 @@ def _nodes(count: int) -> str:
 
 def _hours(hours: float) -> str:
     return f"{hours:,.0f}" if hours >= 100 else f"{hours:.3g}"  # noqa: PLR2004 (three digits)
+
+
+def _lasting(seconds: float) -> str:
+    units = ((HOUR_S, "h"), (MINUTE_S, "min"), (1, "s"))
+    length, unit = next((each for each in units if seconds >= each[0]), units[-1])
+    return f"{seconds / length:.3g} {unit}"
 
 
 def _money(amount: Estimate | None) -> str:

@@ -53,8 +53,10 @@ def for_deadline(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, 
         WrightError: deadline-impossible or size-does-not-fit.
     """
     likely = fewest(workload, gpu, deadline_s, means)
+    if likely.hours_range[1] * HOUR_S <= deadline_s:
+        return _around(likely, likely, deadline_s / HOUR_S, means, sharing)
     try:
-        sure: Sized | None = fewest(workload, gpu, deadline_s, means, sure=True)
+        sure: Sized | None = fewest(workload, gpu, deadline_s, means, sure_from=likely.gpus)
     except WrightError:
         sure = None
     return _around(likely, sure, deadline_s / HOUR_S, means, sharing)

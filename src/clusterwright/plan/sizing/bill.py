@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog.prices import Price, one_currency
+from clusterwright.catalog.prices import Price, age_warning, one_currency
 from clusterwright.plan.cost.estimate import Estimate, priced
 
 if TYPE_CHECKING:
@@ -47,6 +47,11 @@ class Bill:
     def without_price(self) -> tuple[str, ...]:
         """What the total leaves out."""
         return tuple(line.item for line in self.lines if line.price is None)
+
+    def old(self, today: str) -> tuple[str, ...]:
+        """Items whose price is older than half a year on the day `today` (YYYY-MM-DD)."""
+        aged = (line.item for line in self.lines if line.price and age_warning(line.price, today))
+        return tuple(dict.fromkeys(aged))
 
     def of(self, *kinds: str) -> Bill:
         """The lines of some kinds."""

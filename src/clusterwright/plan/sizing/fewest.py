@@ -134,8 +134,10 @@ def checkpoint_bytes(training: Training) -> float:
     return stored(count(training.architecture).total, training.precision, training.optimizer)
 
 
-def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, *, sure: bool = False) -> Sized:
-    """The smallest size that is likely done by the deadline; `sure`: even at the slow end (P90) of the prediction.
+def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, *, sure_from: int = 0) -> Sized:
+    """The smallest size that is likely done by the deadline.
+
+    `sure_from`: of that many GPUs and more, the smallest that is done even at the slow end (P90) of the prediction.
 
     Raises:
         WrightError: deadline-impossible, with what would do; size-does-not-fit where no size holds the model.
@@ -143,13 +145,13 @@ def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, *, sur
     tried: list[Sized] = []
     possible, workload = False, as_the_gpu_can(workload, gpu)
     for gpus in sizes(means.make(gpu, 1).gpus_per_node, means.most_nodes):
-        if least_s(workload, gpu, gpus) > deadline_s:
+        if gpus < sure_from or least_s(workload, gpu, gpus) > deadline_s:
             continue  # not even at the peak rate
         possible = True
         found = sized(workload, means.make(gpu, gpus), means)
         if found is None:
             continue
-        if (found.hours_range[1] if sure else found.hours) * HOUR_S <= deadline_s:
+        if (found.hours_range[1] if sure_from else found.hours) * HOUR_S <= deadline_s:
             return found
         tried.append(found)
     raise _impossible(workload, gpu, deadline_s, tried, means.most_nodes, possible=possible)
