@@ -48,7 +48,7 @@ def asked_words(outcome: Outcome) -> str:
     billions = parameters.count(model).total / 1e9
     return (
         f"{model.name} ({billions:.3g} B parameters), sequence {work.seq_len}, global batch {work.global_batch},"
-        f" {work.precision}, {work.optimizer}\n{_machine_words(outcome.machine)}"
+        f" {work.precision}, {work.optimizer}, {outcome.stack.family}\n{_machine_words(outcome.machine)}"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -12,6 +12,7 @@ from clusterwright.cli._plan._asked import Where, Work
 if TYPE_CHECKING:
     from clusterwright.plan.search import Outcome
 
+Software = Literal["megatron", "fsdp", "deepspeed", "maxtext", "nemo-automodel"]
 Flag = Annotated[bool, Parameter(negative="")]
 
 
@@ -26,6 +27,7 @@ def search(  # noqa: PLR0913 (each option of the command line is one)
     dp: int | None = None,
     micro_batch: int | None = None,
     max_tp: int | None = None,
+    software: Software = "megatron",
     top: int = 10,
     out: Path | None = None,
     html: Path | None = None,
@@ -51,6 +53,8 @@ def search(  # noqa: PLR0913 (each option of the command line is one)
         Keep a microbatch at so many sequences.
     max_tp
         Largest tensor parallelism; the NVLink domain if left out.
+    software
+        Whose efficiency is expected, in its newest version.
     top
         How many layouts are ranked.
     out
@@ -66,12 +70,15 @@ def search(  # noqa: PLR0913 (each option of the command line is one)
     from clusterwright.cli._plan._searched import tell  # noqa: PLC0415
     from clusterwright.cli._show import show_json  # noqa: PLC0415
     from clusterwright.errors import EXIT_FAILED  # noqa: PLC0415
+    from clusterwright.plan.run import Stack  # noqa: PLC0415
     from clusterwright.plan.search import Options  # noqa: PLC0415
     from clusterwright.plan.search import search as searched  # noqa: PLC0415
     from clusterwright.plan.search.record import record  # noqa: PLC0415
 
     training, machine = asked(work, where)
-    options = Options(tp, pp, cp, ep, None, dp, micro_batch=micro_batch, max_tp=max_tp, top=top, advise=True)
+    options = Options(
+        tp, pp, cp, ep, None, dp, micro_batch, max_tp=max_tp, top=top, advise=True, stack=Stack(software)
+    )
     began = perf_counter()
     outcome = searched(training, machine, options=options)
     seconds = perf_counter() - began
