@@ -69,7 +69,8 @@ def interleave(cells: Cells, setting: Setting, pp: int, microbatches: int) -> in
     if not able or slots % pp or microbatches % pp:
         return 1
     chunks = max(d for d in range(1, _MOST_CHUNKS + 1) if slots // pp % d == 0)
-    cells.note(f"interleave not given: {chunks}, as users do where layers and microbatches allow it")
+    if chunks > 1:
+        cells.note(f"interleave not given: {chunks}, as users do where layers and microbatches allow it")
     return chunks
 
 
