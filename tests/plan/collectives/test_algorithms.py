@@ -145,3 +145,11 @@ def test_cards_for_games_reach_one_another_through_the_host(name, direct):
     pair = Machine(gpu(name), 2, 2, 1, Network("none"))
 
     assert (bus_bw_bytes_per_s("all_reduce", 1e9, pair, 2, 2) > 12e9) is direct
+
+
+def test_four_gpus_of_a_switched_board_have_all_links():
+    """Half an HGX board is still behind its switch: a pair of them is as fast as all four."""
+    half = replace(NODES, gpus=4, nvlink_domain=4, network=Network("none"))
+    pair, four = (bus_bw_bytes_per_s("all_gather", 4e9, half, ranks, ranks) for ranks in (2, 4))
+
+    assert pair == pytest.approx(four, rel=0.05)

@@ -56,6 +56,7 @@ def test_the_result_is_never_read():
         ("25GbE TCP", "ethernet", 1, 3.125e9),
         ("EFA v2", "efa", 8, 50e9),
         ("RoCE 4x ConnectX-7", "roce", 4, 50e9),
+        ("InfiniBand NDR 8x400", "infiniband", 8, 50e9),
         ("RDMA RoCE ConnectX-6", "roce", 8, 25e9),
         ("Omni-Path", "omnipath", 8, 50e9),
     ],
@@ -74,6 +75,7 @@ def test_networks_are_read_from_words(words, kind, ports, rate):
         ("A100-PCIe-80GB", "PCIe only", 1),
         ("H100-SXM-80GB", "NVLink4/NVSwitch", 8),
         ("GB300", "NVLink MNNVL rack", 72),
+        ("GB200", "NVL72", 72),
         ("GB300", "InfiniBand NDR 4x400Gb/s per node, inter-rack", 4),
     ],
 )

@@ -19,6 +19,7 @@ BOARD_GPUS = 8  # of the boards of NVLink 2 without a switch (DGX-1)
 DIRECT_GPUS = 4  # boards of up to four GPUs join each pair by links of its own; larger ones have a switch
 
 
+BRIDGED_GPUS = 2  # cards under one bridge use all of its links
 GEFORCE = re.compile(r"(rtx|gtx)-\d0[5-9]0")  # the driver gives them no direct access to one another
 
 
@@ -75,11 +76,11 @@ def local(group: Group, c: Coefficients) -> Real:
 
 def _share_of_links(machine: Machine, here: Real) -> Real:
     """Without a switch, the links to GPUs outside the group are idle."""
-    domain = machine.nvlink_domain
-    unswitched = domain <= DIRECT_GPUS or (machine.gpu.arch == "Volta" and domain <= BOARD_GPUS)
-    if not unswitched or domain < 2:
+    board = max(machine.nvlink_domain, machine.gpus_per_node)
+    unswitched = board <= DIRECT_GPUS or (machine.gpu.arch == "Volta" and board <= BOARD_GPUS)
+    if not unswitched or machine.nvlink_domain <= BRIDGED_GPUS:
         return 1.0
-    return smaller(larger(here - 1, 1) / (domain - 1), 1.0)
+    return smaller(larger(here - 1, 1) / (board - 1), 1.0)
 
 
 def between(group: Group, c: Coefficients) -> Real:

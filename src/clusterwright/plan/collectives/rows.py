@@ -121,7 +121,7 @@ def _network(row: Mapping[str, str], chip: Gpu, per_node: int, nodes: int, notes
     ports = _number(row.get("nic_per_node", "")) or said_ports
     gbits = _number(row.get("nic_gbps", "")) or said_gbits
     gbits = gbits or next((rate for name, rate in PORT_GBITS.items() if re.search(name, words)), None)
-    usual = REFERENCE_PORTS.get((chip.arch, per_node), UNKNOWN_PORTS)
+    usual = _usual_ports(chip, per_node)
     if notes and "not known" in notes[0]:
         usual = UNKNOWN_PORTS
     if ports is None or gbits is None:
@@ -132,9 +132,16 @@ def _network(row: Mapping[str, str], chip: Gpu, per_node: int, nodes: int, notes
     return Network(kind or "infiniband", ports or usual[0], rate)
 
 
+def _usual_ports(chip: Gpu, per_node: int) -> tuple[float, float]:
+    """Ports and Gbit/s of one in the maker's reference system; of another size of node, as many for each GPU."""
+    size = usual_node(chip)
+    ports, gbits = REFERENCE_PORTS.get((chip.arch, size), UNKNOWN_PORTS)
+    return max(1.0, ports * per_node / size), gbits
+
+
 def _said(words: str, kind: str | None) -> tuple[float | None, float | None]:
     """Ports and Gbit/s of one, of `8x400Gb/s`, `4x ConnectX-7`, `25GbE`: plain Ethernet is one port."""
-    both = re.search(r"(\d+)\s*x\s*(\d+)\s*g", words)
+    both = re.search(r"(\d+)\s*x\s*(\d{2,4})(?!\d)", words)
     if both:
         return float(both[1]), float(both[2])
     many, rate = re.search(r"(\d+)\s*x\s", words), re.search(r"(\d+)\s*g(?:b|bit)", words)
@@ -150,7 +157,7 @@ def _joined(machine: Machine, words: str, notes: list[str]) -> Machine:
     """The machine with its NVLink domain: a rack, a board, a pair of cards, or nothing."""
     chip, per_node = machine.gpu, machine.gpus_per_node
     if chip.form == "superchip":
-        rack = ("nvlink" in words or "rack" in words) and "inter-rack" not in words
+        rack = re.search(r"nvlink|nvl\d|rack", words) and "inter-rack" not in words
         return replace(machine, nvlink_domain=min(RACK_GPUS, machine.gpus) if rack else per_node)
     if "bridge" in words:
         small = chip.memory_bytes_per_s < STACKED_MEMORY_BYTES_PER_S
