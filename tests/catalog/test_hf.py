@@ -54,6 +54,10 @@ CONFIGS = {
         "model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50257,
         "n_inner": None,
     }, 0.1244),
+    "gpt_bigcode": ({
+        "model_type": "gpt_bigcode", "n_embd": 6144, "n_layer": 40, "n_head": 48, "n_positions": 8192,
+        "n_inner": 24576, "vocab_size": 49152, "multi_query": True,
+    }, 15.52),
     "gpt_neox": ({
         "model_type": "gpt_neox", "hidden_size": 6144, "num_hidden_layers": 44, "num_attention_heads": 64,
         "intermediate_size": 24576, "vocab_size": 50432, "tie_word_embeddings": False,
@@ -142,7 +146,7 @@ SAME_AS_OURS = {
     "bloom": "bloom-176b", "bert": "bert-large", "falcon": "falcon-40b", "gemma": "gemma-7b", "gemma2": "gemma2-9b",
     "gemma3": "gemma3-27b", "phi3": "phi3-mini", "deepseek_v2": "deepseek-v2", "deepseek_v3": "deepseek-v3",
     "gpt_oss": "gpt-oss-20b", "vit": "vit-l-16", "glm4_moe": "glm4.5-air",
-    "nemotron_h": "nemotron3-nano",
+    "nemotron_h": "nemotron3-nano", "gpt_bigcode": "starcoder-15b",
 }  # fmt: skip
 
 

@@ -196,6 +196,7 @@ date = "yesterday"
         ('[models.m]\nlike = "llama3-8b"\nlayers = 0', "out-of-range"),
         ('[models.m]\nlike = "llama3-8b"\nkv_heads = 3', "out-of-range"),
         ('[gpus.x]\nlike = "h100"\nbandwidth = "0GB/s"', "bad-quantity"),
+        ("[models.m]\nlayers = 4\nhidden = 100\nheads = 3\nffn = 400\nvocab = 1000", "out-of-range"),
         ('[models.m]\nlike = "deepseek-v3"\ndense_layers = 62', "out-of-range"),
         ('[models.m]\nlike = "mixtral-8x7b"\nexperts = 1', "out-of-range"),
         ('[servers.s]\nlike = "hgx-h100"\nnic = "x9"', "unknown-part"),
