@@ -71,6 +71,16 @@ def test_no_network_beats_one_that_is_never_waited_for():
     assert unlimited_s(asked) <= min(choice.step_s for choice in advise(asked).choices)
 
 
+def test_a_slow_network_may_be_cut_another_way():
+    """A pipeline that sends little, where it is offered: the slow port loses less, the fast one nothing."""
+    piped = Layout(dp=4, tp=1, pp=8, zero=1, micro_batch=1)
+    kept, cut = advise(run()), advise(run(), plan=lambda _training, _machine: piped)
+
+    assert cut.choice("Ethernet 1x25G").layout == piped
+    assert cut.choice("Ethernet 1x25G").step_s < kept.choice("Ethernet 1x25G").step_s
+    assert all(a.step_s <= b.step_s for a, b in zip(cut.choices, kept.choices, strict=True))
+
+
 def test_own_choices_are_taken_as_given():
     """Names and networks of the caller's, in the caller's order."""
     own = {"slow": replace(A100.network, nics=1), "fast": A100.network}

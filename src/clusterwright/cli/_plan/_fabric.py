@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clusterwright.cli._plan.fabric import Join, Trained
     from clusterwright.plan.fabric.advice import Advice
     from clusterwright.plan.fabric.parts import Fabric
-    from clusterwright.plan.run import Machine, Run
+    from clusterwright.plan.run import Layout, Machine, Run, Training
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,13 @@ def _advice(run: Run | None) -> Advice | None:
     if run is None:
         return None
     from clusterwright.plan.fabric.advice import advise  # noqa: PLC0415 (needs the time model)
+    from clusterwright.plan.sizing.layouts import searched  # noqa: PLC0415
 
-    return advise(run)
+    def plan(training: Training, machine: Machine) -> Layout | None:
+        cut = searched(training, machine)
+        return cut.layout if cut else None
+
+    return advise(run, plan=plan)
 
 
 def document(found: Found) -> dict[str, Any]:
@@ -250,12 +255,20 @@ def _tell_networks(three: Networks) -> None:
 
 
 def _tell_advice(advice: Advice) -> None:
+    from clusterwright.plan.search.words import layout_words  # noqa: PLC0415 (only with a model)
+
     show_text(
-        "\nthe same training, cut the same way, on other networks; the last three with all ports at their rate:"
+        "\nthe training on other networks, cut as suits each; the last three with all ports at their rate:"
     )
     rows = [
-        (each.name, f"{each.step_s:.4g} s", f"{each.waiting:.1%}", f"{each.slower:.1%}")
+        (
+            each.name,
+            f"{each.step_s:.4g} s",
+            f"{each.waiting:.1%}",
+            f"{each.slower:.1%}",
+            layout_words(each.layout),
+        )
         for each in advice.choices
     ]
-    show_table(("network", "step", "waits for it", "slower than the fastest"), rows)
+    show_table(("network", "step", "lost to it", "slower than the fastest", "layout"), rows)
     show_text(f"\n{advice.verdict}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,11 @@ from clusterwright.plan.speed import iteration
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clusterwright.plan.run import Machine, Network, Run
+    from clusterwright.plan.run import Layout, Machine, Network, Run, Training
+
+Planner = Callable[
+    ["Training", "Machine"], "Layout | None"
+]  # the best layout on a machine; None: keep the run's
 
 # The network is 10% to 25% of a cluster's price (catalogue of costs); a faster sort of it, dearer by a third, is worth
 # a twentieth of the cluster: it pays where steps get shorter by more than that.
@@ -26,8 +31,9 @@ class Choice:
 
     name: str
     network: Network
+    layout: Layout
     step_s: float
-    waiting: float  # share of a step that an unlimited network would save
+    waiting: float  # share of a step that a network without limits would save
     slower: float  # than on the fastest of the choices, as a share of its step
 
 
@@ -57,25 +63,42 @@ def usual_choices(machine: Machine) -> dict[str, Network]:
     }
 
 
-def advise(run: Run, choices: Mapping[str, Network] | None = None, worth: float = WORTH) -> Advice:
-    """Compare step times of a run on each network.
+def advise(
+    run: Run,
+    choices: Mapping[str, Network] | None = None,
+    worth: float = WORTH,
+    plan: Planner | None = None,
+) -> Advice:
+    """Compare step times of a training on each network.
 
-    `choices`: name to network, from the cheapest up; `worth`: the gain that pays for the next dearer one.
+    `choices`: name to network, from the cheapest up; `worth`: the gain that pays for the next dearer one; `plan`: cuts
+    the model anew for each network, since a slow one wants another cut; without it the run's layout is kept.
     """
     networks = choices or usual_choices(run.machine)
-    times = {name: step_on(run, network) for name, network in networks.items()}
-    free, fastest = unlimited_s(run), min(times.values())
+    runs = {name: on_network(run, network, plan) for name, network in networks.items()}
+    times = {name: float(iteration(each).total) for name, each in runs.items()}
+    free, fastest = min(unlimited_s(each) for each in runs.values()), min(times.values())
     made = tuple(
-        Choice(name, networks[name], time, max(0.0, 1 - free / time), time / fastest - 1)
+        Choice(name, networks[name], runs[name].layout, time, max(0.0, 1 - free / time), time / fastest - 1)
         for name, time in times.items()
     )
     enough = next(each for each in made if each.slower <= worth)
     return Advice(made, enough, _verdict(made, enough, worth))
 
 
+def on_network(run: Run, network: Network, plan: Planner | None = None) -> Run:
+    """The same training with this network between the nodes, cut anew where that is faster."""
+    moved = replace(run, machine=replace(run.machine, network=network))
+    layout = plan(moved.training, moved.machine) if plan else None
+    if layout is None:
+        return moved
+    other = replace(moved, layout=layout)
+    return min(moved, other, key=lambda each: float(iteration(each).total))
+
+
 def step_on(run: Run, network: Network) -> float:
-    """Seconds of an iteration with this network between the nodes."""
-    return float(iteration(replace(run, machine=replace(run.machine, network=network))).total)
+    """Seconds of an iteration with this network between the nodes, cut as it is."""
+    return float(iteration(on_network(run, network)).total)
 
 
 def unlimited_s(run: Run) -> float:
@@ -87,7 +110,7 @@ def unlimited_s(run: Run) -> float:
 
 def _verdict(choices: tuple[Choice, ...], enough: Choice, worth: float) -> str:
     cheaper = choices[: choices.index(enough)]
-    reason = f"{enough.name} is enough: {enough.waiting:.0%} of a step waits for it"
+    reason = f"{enough.name} is enough: {enough.waiting:.0%} of a step is lost to it"
     if cheaper:
         last = cheaper[-1]
         reason += f"; {last.name}, the next cheaper, takes {last.slower:.0%} longer than the fastest"
