@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clusterwright.plan.cnn.coefficients import Coefficients, stored
 from clusterwright.plan.cnn.feed import Feed
 from clusterwright.plan.cnn.work import width, work
-from clusterwright.plan.collectives import seconds
+from clusterwright.plan.collectives import near_gpus, seconds
 from clusterwright.plan.prediction import Bound
 
 if TYPE_CHECKING:
@@ -107,6 +107,6 @@ def _exposed(job: Job, compute: float, how: Software) -> float:
         return 0.0
     size = job.network.parameters * (how.gradient_bytes if width(job.precision) == 2 else 4.0)
     buckets = ceil(size / BUCKET_BYTES)
-    here = min(machine.gpus, max(machine.nvlink_domain, machine.gpus_per_node))
+    here = min(machine.gpus, near_gpus(machine))
     one = float(seconds("all_reduce", size / buckets, machine, machine.gpus, here))
     return max(how.exposed * one * buckets, one * buckets - BACKWARD * compute, one)

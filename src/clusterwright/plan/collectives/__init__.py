@@ -2,5 +2,6 @@
 
 from clusterwright.plan.collectives.algorithms import bus_bw_bytes_per_s, seconds
 from clusterwright.plan.collectives.kinds import Kind
+from clusterwright.plan.collectives.links import near_gpus
 
-__all__ = ["Kind", "bus_bw_bytes_per_s", "seconds"]
+__all__ = ["Kind", "bus_bw_bytes_per_s", "near_gpus", "seconds"]

@@ -23,6 +23,11 @@ BRIDGED_GPUS = 2  # cards under one bridge use all of its links
 GEFORCE = re.compile(r"(rtx|gtx)-\d0[5-9]0")  # the driver gives them no direct access to one another
 
 
+def near_gpus(machine: Machine) -> int:
+    """GPUs that reach one another without a NIC: of a node, or of an NVLink domain where that is larger."""
+    return max(machine.nvlink_domain, machine.gpus_per_node)
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """GPUs that talk: numbers, or equally shaped arrays, on one machine."""
@@ -76,7 +81,7 @@ def local(group: Group, c: Coefficients) -> Real:
 
 def _share_of_links(machine: Machine, here: Real) -> Real:
     """Without a switch, the links to GPUs outside the group are idle."""
-    board = max(machine.nvlink_domain, machine.gpus_per_node)
+    board = near_gpus(machine)
     unswitched = board <= DIRECT_GPUS or (machine.gpu.arch == "Volta" and board <= BOARD_GPUS)
     if not unswitched or machine.nvlink_domain <= BRIDGED_GPUS:
         return 1.0

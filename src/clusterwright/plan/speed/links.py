@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.collectives import Kind, seconds
+from clusterwright.plan.collectives import Kind, near_gpus, seconds
 from clusterwright.plan.numbers import larger, pick, smaller
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def collective(kind: Kind, size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
     """Seconds; `size_bytes` as in `plan.collectives`: of a gather or scatter the whole."""
-    domain = machine.nvlink_domain
+    domain = near_gpus(machine)
     near = larger(smaller(ranks, domain / stride), 1)
     return seconds(kind, size_bytes, machine, ranks, near, smaller(stride, domain))
 
@@ -36,6 +36,6 @@ def all_to_all(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1
 
 def send(size_bytes: Real, machine: Machine, apart: Real) -> Real:
     """Every GPU to one that lies `apart` GPUs further, all at once."""
-    domain = machine.nvlink_domain
+    domain = near_gpus(machine)
     near = pick(apart < domain, 2, 1)
     return seconds(Kind.SEND_RECV, size_bytes, machine, 2, near, domain / near)
