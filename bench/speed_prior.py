@@ -31,6 +31,8 @@ PRIOR = {
     "matmul.4.Blackwell": Prior(0.7, 0.2),
     # What one GPU's own clocks and power make of its generation's factor.
     "gpu": Prior(1.0, 1e-6),
+    "gpu.h100-sxm-96gb": Prior(0.87, 0.05),  # 500 W for 700: clocks go with about the 0.4th power
+    "gpu.h100-pcie-80gb": Prior(0.8, 0.05),  # 350 W, likewise
     "gpu.a100-sxm-40gb": Prior(1.0, 0.03),
     "gpu.h200-sxm-141gb": Prior(1.0, 0.03),
     "gpu.b200-sxm-180gb": Prior(1.0, 0.03),
@@ -46,10 +48,10 @@ PRIOR = {
     "stream": Prior(0.85, 0.06),  # STREAM-like copies reach 85 to 92% of the datasheet
     "depth": Prior(150, 0.3),
     "depth.Hopper": Prior(250, 0.4),
-    "depth.Blackwell": Prior(400, 0.4),
+    "depth.Blackwell": Prior(600, 0.4),
     "wave": Prior(0.5, 0.3, 1.0),
     "misaligned": Prior(12, 0.4),  # tensor cores off: 312 against 19.5 x 4 TFLOP/s (A100)
-    "unaligned": Prior(1.1, 0.05),
+    "unaligned": Prior(1.15, 0.05),
     "accumulate": Prior(1.0, 0.1),  # fused into the product's last step
     "accumulate.megatron.2020": Prior(
         1.75, 0.3
@@ -58,9 +60,9 @@ PRIOR = {
     "launch": Prior(3e-6, 0.3),
     "launch.megatron.2020.deepspeed": Prior(2e-5, 1.0),
     "launch.megatron.2020": Prior(4e-6, 0.5),
-    "launch.megatron.2025": Prior(4e-6, 0.4),
+    "launch.megatron.2025": Prior(6e-6, 0.4),
     "launch.fsdp.2022": Prior(4e-6, 0.5),
-    "elementwise": Prior(1.6, 0.15),
+    "elementwise": Prior(1.8, 0.15),
     "elementwise.megatron.2020": Prior(1.2, 0.3),
     "elementwise.fsdp.2022": Prior(1.5, 0.3),
     "elementwise.fsdp.2025": Prior(1.2, 0.3),
@@ -71,7 +73,7 @@ PRIOR = {
     "expert_traffic": Prior(1.5, 0.4),
     "imbalance": Prior(1.1, 0.05),
     "tensor_exposed": Prior(0.4, 0.4, 1.0),
-    "tensor_exposed.megatron.2020": Prior(1.0, 0.2),
+    "tensor_exposed.megatron.2020": Prior(1.0, 0.2, 1.0),
     "context_exposed": Prior(0.2, 0.5, 1.0),
     "expert_exposed": Prior(0.8, 0.4, 1.0),
     "pipeline_exposed": Prior(0.4, 0.5, 1.0),
@@ -79,19 +81,22 @@ PRIOR = {
     "pipeline_exposed.megatron.2020.deepspeed": Prior(1.0, 0.3),
     "data_exposed": Prior(0.2, 0.5, 1.0),
     "data_exposed.megatron.2020": Prior(1.0, 0.3),
+    "sharded": Prior(0.9, 0.1),
+    "sharded.deepspeed.2021": Prior(0.6, 0.3),
     "interference": Prior(0.3, 0.5, 1.0),
+    "interference.deepspeed.2021": Prior(0.9, 0.2, 1.0),  # prefetching came later
     "interference.deepspeed": Prior(0.4, 0.5, 1.0),
     "host_step": Prior(2.5e-9, 0.3),
     "fixed": Prior(0.04, 0.7),
     "fixed.megatron.2020": Prior(0.03, 0.7),
     "fixed.fsdp.2022": Prior(0.03, 0.7),
     "jitter": Prior(0.003, 0.7),
-    "jitter.megatron.2020": Prior(0.003, 0.7),
+    "jitter.megatron.2020": Prior(0.005, 0.5),
     # Whole families and eras, when all of the above is said: near 1.
     "stack": Prior(1.0, 1e-6),
     "stack.megatron.2020": Prior(1.0, 0.05),
     "stack.megatron.2020.deepspeed": Prior(1.1, 0.1),
-    "stack.megatron.2023": Prior(1.0, 0.03),
+    "stack.megatron.2024": Prior(1.0, 0.03),
     "stack.megatron.2025": Prior(1.0, 0.05),
     "stack.fsdp.2022": Prior(1.0, 0.05),
     "stack.fsdp.2025": Prior(1.0, 0.05),

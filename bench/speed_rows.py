@@ -18,6 +18,7 @@ TABLES = (
     "bigscience", "dgxc_benchmarking", "llm_foundry", "megatron_bridge", "megatron_lm", "misc_llm",
     "nemo", "published", "simumax_b200", "torchtitan_lowprec",
 )  # fmt: skip
+GUESSED = 0.15  # weight where even the shape is the usual one of a number of parameters
 WEAK = 0.3  # weight of a time that was derived from printed FLOP/s, by the source's own formula
 
 
@@ -36,12 +37,12 @@ class Measured:
     def trust(self) -> float:
         """How much the row counts: little where shape or cut were not in it, or the time was derived."""
         row = self.row
-        told = all(row[name] for name in ("tp", "pp")) or bool(row["dp_or_fsdp"].startswith("FSDP"))
-        shaped = bool(row["hidden"] and row["layers"]) or not row["params_b"] or self.known_shape
-        if not (told and shaped and row["global_batch"]):
+        told = bool(row["tp"] and row["pp"]) or row["dp_or_fsdp"].startswith("FSDP")
+        if not (told and row["global_batch"]):
             return 0.0
-        limited = 0.1 if "power limited" in row["gpu_type"] else 1.0  # by how much is not said
-        return (WEAK if self.weak else 1.0) * (1.0 if self.complete else 0.6) * limited
+        limited = 0.5 if "power limited" in row["gpu_type"] else 1.0  # by how much is not said
+        shape = 1.0 if self.complete else 0.6 if self.known_shape or row["hidden"] else GUESSED
+        return (WEAK if self.weak else 1.0) * shape * limited
 
     @property
     def known_shape(self) -> bool:
@@ -94,10 +95,15 @@ def seconds_of(row: dict[str, str], run: Run) -> tuple[float, bool]:
     gpus, tokens = run.machine.gpus, run.training.global_batch * run.training.seq_len
     if row["measured_tokens_per_s_per_gpu"]:
         return tokens / (float(row["measured_tokens_per_s_per_gpu"]) * gpus), False
-    printed = float(row["measured_tflops_per_gpu"] or 0) * 1e12
-    if not printed or not row["layers"]:
+    if not row["layers"]:
         return 0.0, True
-    return printed_flops(row, run) * tokens / (printed * gpus), True
+    if row["measured_tflops_per_gpu"]:
+        return printed_flops(row, run) * tokens / (float(row["measured_tflops_per_gpu"]) * 1e12 * gpus), True
+    share = float(row["measured_mfu"] or 0)
+    peak = run.machine.gpu.peak.get("bf16" if run.training.precision == "bf16" else "fp16", 0.0)
+    reached = peak * (share / 100 if share > 1 else share)
+    plain = {**row, "recompute": ""}  # model FLOPs leave recomputation out
+    return (printed_flops(plain, run) * tokens / (reached * gpus) if reached else 0.0), True
 
 
 def printed_flops(row: dict[str, str], run: Run) -> float:

@@ -11,15 +11,19 @@ if TYPE_CHECKING:
     from clusterwright.catalog.gpu import Gpu
     from clusterwright.plan.run import Run
 
-# Years in which a family began to behave differently: 2023 brought flash attention and overlapped
-# communication to Megatron, 2025 its second round (CUDA graphs, fused mixture-of-experts kernels).
+# Years in which a family began to behave differently: 2024 brought Transformer Engine's kernels and overlapped
+# communication to most Megatron runs, 2025 a second round (CUDA graphs, fused kernels of experts).
 ERAS = {
-    "megatron": (2020, 2023, 2025),
+    "megatron": (2020, 2024, 2025),
     "fsdp": (2022, 2025),
     "deepspeed": (2021, 2025),
     "maxtext": (2024,),
     "nemo-automodel": (2025,),
 }
+# Tensors of a GPT layer (4 weights, 4 biases, 2 norms of 2), each gathered by itself in DeepSpeed's ZeRO-3 of 2021,
+# so that the latency of a ring over all GPUs counts so often; others gather a layer at once.
+GATHERS = {"deepspeed.2021": 12}
+DEDUPLICATED_SINCE = 2025  # a token goes to a node once, whatever experts it visits there (DeepEP, HybridEP)
 # Streaming multiprocessors (NVIDIA white papers of each generation); what is not here is taken as Hopper's.
 PROCESSORS = {"Volta": 80, "Turing": 72, "Ampere": 108, "Ada": 142, "Hopper": 132, "Blackwell": 148}
 # Best measured matrix product over the peak where the catalog has no measurement (its other rows' median).
@@ -70,6 +74,9 @@ class Rates:
     expert_exposed: float
     pipeline_exposed: float
     data_exposed: float
+    gathers: int  # messages that a sharded layer's weights come in
+    deduplicated: bool  # tokens go to a node once
+    sharded: float  # bandwidth of gathering sharded weights over that of one large collective
     interference: float  # slowing of compute by communication that runs beneath it
     host_step: float  # seconds per parameter of an optimiser on the host's cores
     fixed: float  # of one iteration: input, logging, synchronisation
@@ -148,6 +155,9 @@ def rates(run: Run, c: Coefficients) -> Rates:
         expert_exposed=c.get("expert_exposed", *path),
         pipeline_exposed=c.get("pipeline_exposed", *path),
         data_exposed=c.get("data_exposed", *path),
+        gathers=GATHERS.get(stack, 1),
+        deduplicated=run.stack.year >= DEDUPLICATED_SINCE,
+        sharded=c.get("sharded", *path),
         interference=c.get("interference", *path),
         host_step=c.get("host_step"),
         fixed=c.get("fixed", *path),

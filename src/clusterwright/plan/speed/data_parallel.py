@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from clusterwright.plan.speed.layers import LayerTime
     from clusterwright.plan.speed.shards import Shards
 
+BUCKET, BUCKET_PER_RANK = 40e6, 1e6  # parameters of one message: Megatron-LM's ddp-bucket-size
+
 
 def data_parallel(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
     """Of one iteration: ZeRO 0 to 2 exchange once, ZeRO 3 gathers every layer for every microbatch."""
@@ -41,11 +43,16 @@ def shown(comm: Real, beneath: Real, share: float) -> Real:
 def reduce(run: Run, element_bytes: float, held: Shards) -> Real:
     """One pass (half an all-reduce) over a GPU's dense and expert parameters, each over its own group."""
     cut = run.layout
-    dense = links.gather(element_bytes * held.dense, held.dense_ranks, run.machine, cut.tp)
-    expert = links.gather(element_bytes * held.expert, held.expert_ranks, run.machine, cut.ep * cut.etp)
-    return pick(held.dense_ranks > 1, dense, 0.0) + pick(
-        (held.expert_ranks > 1) & (held.expert > 0), expert, 0.0
-    )
+    dense = in_buckets(run, element_bytes, held.dense, held.dense_ranks, cut.tp)
+    expert = in_buckets(run, element_bytes, held.expert, held.expert_ranks, cut.ep * cut.etp)
+    return dense + expert
+
+
+def in_buckets(run: Run, element_bytes: float, parameters: Real, ranks: Real, stride: Real) -> Real:
+    """A gather or scatter bucket by bucket; a bucket grows with the group (Megatron-LM, DistributedDataParallel)."""
+    buckets = larger(parameters / larger(BUCKET, BUCKET_PER_RANK * ranks), 1)
+    one = links.gather(element_bytes * parameters / buckets, ranks, run.machine, stride)
+    return pick((ranks > 1) & (parameters > 0), buckets * one, 0.0)
 
 
 def gathering(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
@@ -56,8 +63,10 @@ def gathering(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
     cut = run.layout
     group = sharing(run, held.dense_ranks)
     layer_bytes = held.layer_dense + held.layer_expert
-    gather = links.gather(2 * layer_bytes, group, run.machine, cut.tp)
-    scatter = links.gather(run.training.gradient_bytes * layer_bytes, group, run.machine, cut.tp)
+    pieces = rates.gathers / rates.sharded
+    gather = pieces * links.gather(2 * layer_bytes / rates.gathers, group, run.machine, cut.tp)
+    gradients = run.training.gradient_bytes * layer_bytes
+    scatter = links.gather(gradients, group, run.machine, cut.tp) / rates.sharded
     forward = larger(gather - one.forward.total, rates.interference * gather)
     backward_time = one.backward.total + one.recompute
     backward = larger(gather + scatter - backward_time, rates.interference * (gather + scatter))

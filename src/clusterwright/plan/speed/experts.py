@@ -64,7 +64,16 @@ def exchange(run: Run, rates: Rates, mine: Real) -> Real:
     """Exposed seconds of dispatch and combine, and of gathering tokens over the ranks that cut one expert."""
     model, cut = run.training.architecture, run.layout
     size = 2 * mine * (model.expert_width or model.hidden) * model.experts_per_token
-    across = 2 * links.all_to_all(size, cut.ep, run.machine)
+    across = 2 * links.all_to_all(size * sent_once(run, rates), cut.ep, run.machine)
     gathered = 2 * links.gather(size * cut.etp, cut.etp, run.machine)
     comm = pick(cut.ep > 1, across, 0.0) + pick(cut.etp > 1, gathered, 0.0)
     return larger(comm * rates.expert_exposed, 0.0)
+
+
+def sent_once(run: Run, rates: Rates) -> Real:
+    """Share of the copies that is left when a token goes to each node at most once, its experts drawn at random."""
+    if not rates.deduplicated:
+        return 1.0
+    nodes = larger(run.layout.ep / run.machine.nvlink_domain, 1)
+    visits = run.training.architecture.experts_per_token
+    return pick(nodes > 1, nodes * (1 - (1 - 1 / nodes) ** visits) / visits, 1.0)

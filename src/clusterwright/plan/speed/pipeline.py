@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from clusterwright.plan.speed.ends import Ends
     from clusterwright.plan.speed.layers import LayerTime
 
+# W that no longer stands in the bubble F + B + W of each stage: ZB-H1 leaves F + B - W (2401.10241, table 2);
+# with twice the memory the automatic schedules of the same paper (ZB-2p, and ZB-V) come to F + B - 3 W.
+DEFERRED = {Schedule.ZB_H1: 2, Schedule.ZB_H2: 4, Schedule.ZB_V: 4, Schedule.DUALPIPE: 3}
+
 
 @dataclass(frozen=True, slots=True)
 class Stages:
@@ -60,9 +64,8 @@ def fill(run: Run, one: LayerTime, stage: Stages) -> Real:
     if schedule in {Schedule.AFAB, Schedule.ONE_F_ONE_B}:
         return larger(whole, 0)
     weight = (pp - 1) / pp * one.backward.compute / 2 * layers_of(run)
-    deferred = {Schedule.ZB_H1: 2, Schedule.ZB_H2: 3, Schedule.ZB_V: 3, Schedule.DUALPIPE: 3}[schedule]
     half = 0.5 if schedule is Schedule.DUALPIPE else 1.0
-    return larger(half * (whole - deferred * weight), 0)
+    return larger(half * (whole - DEFERRED[schedule] * weight), 0)
 
 
 def layers_of(run: Run) -> float:
