@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterwright.plan import memory
+from clusterwright.plan.predict.meshes import meshes
 from clusterwright.plan.run import Recompute
 
 if TYPE_CHECKING:
@@ -39,13 +40,14 @@ def _fits(run: Run, held: Memory) -> bool:
 
 
 def _others(run: Run, inferred: set[str]) -> Iterator[Run]:
-    """Smaller microbatches, then experts cut by tp, then more recomputation, then shorter sequences."""
+    """Smaller microbatches, experts cut by tp, finer meshes, then more recomputation, then shorter sequences."""
     for length in _lengths(run, inferred):
         work = replace(run.training, seq_len=length)
-        for cut in _recomputations(run, inferred):
-            for etp in _expert_cuts(run, inferred):
-                for micro in _microbatches(run, inferred):
-                    yield replace(run, training=work, layout=replace(cut, micro_batch=micro, etp=etp))
+        for more in _recomputations(run, inferred):
+            for cut in meshes(replace(run, layout=more), inferred):
+                for etp in _expert_cuts(run, inferred):
+                    for micro in _microbatches(run, inferred):
+                        yield replace(run, training=work, layout=replace(cut, micro_batch=micro, etp=etp))
 
 
 def _recomputations(run: Run, inferred: set[str]) -> Iterator[Layout]:
@@ -87,7 +89,9 @@ def _lengths(run: Run, inferred: set[str]) -> Iterator[int]:
 def _difference(run: Run, other: Run) -> str:
     """What was changed, in words."""
     cut = other.layout
+    mesh = f"dp {cut.dp}, tp {cut.tp}, pp {cut.pp}, ep {cut.ep}"
     changed = [
+        ((run.layout.dp, run.layout.ep) != (cut.dp, cut.ep), mesh),
         (run.training.seq_len != other.training.seq_len, f"sequences of {other.training.seq_len}"),
         (run.layout.micro_batch != cut.micro_batch, f"microbatch {cut.micro_batch}"),
         (run.layout.etp != cut.etp, f"experts cut by {cut.etp}"),

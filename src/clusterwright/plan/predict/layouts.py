@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.plan.predict import habits
 from clusterwright.plan.predict.batches import batch_of
+from clusterwright.plan.predict.meshes import MOE_SLOTS, SLOTS
 from clusterwright.plan.predict.words import data_parallel_degree, says
 from clusterwright.plan.run import Layout
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from clusterwright.plan.predict.setting import Setting
 
 _HYBRID = r"\bHSDP\b|hybrid[- ]shard|(?:in|intra|inside)[- ]node shard|\bmics\b|zero\+\+|hpz"
-_SLOTS = {0, 2}  # of a pipeline beyond the layers: the embedding and the head may have a place of their own
-_MOE_SLOTS = {0, 1, 2, 3}  # and a multi-token-prediction layer
 _STATE_BYTES = (
     16  # of a parameter in training with Adam: 2 weights, 2 or 4 gradient, 12 optimiser and fp32 copy
 )
@@ -108,13 +107,24 @@ def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int
     if zero == 3:
         cells.note("tp and pp not given: 1, as the weights are sharded")
         return tp or 1, pp or 1, cp
+    if setting.model.experts:
+        tp, pp = tp or 1, pp or _least_stages(cells, setting, (tp or 1) * cp)
+        cells.note(f"tp and pp not given: {tp} and {pp}, as far as it fits", "mesh")
+        return tp, pp, cp
     need = setting.parameters * _STATE_BYTES / (setting.gpu.memory_bytes * _ROOM)
     tp = tp or _power_of_two(min(need, _MOST_TP, setting.node), setting.model.heads)
     pp = pp or next(
         (p for p in _divisors(setting.model.layers) if p >= need / tp and setting.gpus % (p * tp) == 0), 1
     )
-    cells.note(f"tp and pp not given: {tp} and {pp}, the least whose weights and states fit")
+    cells.note(f"tp and pp not given: {tp} and {pp}, the least whose weights and states fit", "mesh")
     return tp, pp, cp
+
+
+def _least_stages(cells: Cells, setting: Setting, cut: int) -> int:
+    """The least power of two of pipeline stages with which the batch is whole shares."""
+    batch = cells.whole("global_batch") or setting.gpus
+    able = (1 << power for power in range(8) if setting.gpus % (cut << power) == 0)
+    return next((pp for pp in able if batch % (setting.gpus // (cut * pp)) == 0), 1)
 
 
 def _power_of_two(least: float, heads: int) -> int:
@@ -158,7 +168,7 @@ def _check(cells: Cells, setting: Setting, tp: int, pp: int) -> None:
 def _check_stages(cells: Cells, setting: Setting, pp: int) -> None:
     layers, spare = setting.model.layers, -setting.model.layers % pp
     uneven = "deepspeed" in setting.stack.family  # it cuts by parameters, not by layers
-    if spare not in (_MOE_SLOTS if setting.model.experts else _SLOTS) and not uneven:
+    if spare not in (MOE_SLOTS if setting.model.experts else SLOTS) and not uneven:
         message = f"{layers} layers are not divisible by pp {pp}"
         cells.wrong("predict-layers-indivisible", message, "give a pp that divides them")
     elif spare:

@@ -1,0 +1,48 @@
+"""Ever finer cuts of a model, where a row does not say how it was cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clusterwright.plan.run import Layout, Run
+
+SLOTS = frozenset(
+    {0, 2}
+)  # of a pipeline beyond the layers: the embedding and the head may have places of their own
+MOE_SLOTS = frozenset({0, 1, 2, 3})  # and a multi-token-prediction layer
+_MOST_TP = 8  # tensor parallelism stays in a node
+_MOST_EP = 64  # of DeepSeek-V3 (2412.19437); wider ones are for inference
+_SEQUENCE_PARALLEL_SINCE = 2023
+
+
+def meshes(run: Run, inferred: set[str]) -> Iterator[Layout]:
+    """The layout as it is; where `mesh` was inferred, then with experts spread wider, more tp, more pipeline stages."""
+    cut: Layout | None = run.layout
+    while cut is not None:
+        yield cut
+        cut = _finer(run, cut) if "mesh" in inferred else None
+
+
+def _finer(run: Run, cut: Layout) -> Layout | None:
+    model = run.training.architecture
+    group = cut.dp * cut.cp * cut.tp
+    if (
+        model.experts
+        and 2 * cut.ep <= _MOST_EP
+        and not (model.experts % (2 * cut.ep) or group % (2 * cut.ep))
+    ):
+        return replace(cut, ep=2 * cut.ep)
+    if cut.dp % 2:
+        return None
+    most = min(_MOST_TP, run.machine.gpus_per_node)
+    if not model.experts and 2 * cut.tp <= most and model.heads % (2 * cut.tp) == 0:
+        modern = run.stack.year >= _SEQUENCE_PARALLEL_SINCE
+        return replace(cut, dp=cut.dp // 2, tp=2 * cut.tp, sequence_parallel=int(modern))
+    fits_slots = -model.layers % (2 * cut.pp) in (MOE_SLOTS if model.experts else SLOTS)
+    if fits_slots and 2 * cut.pp <= model.layers and (group // 2) % cut.ep == 0:
+        return replace(cut, dp=cut.dp // 2, pp=2 * cut.pp)
+    return None
