@@ -18,7 +18,7 @@ def amdahl(training, machine):
     if machine.gpus > training.global_batch:
         return None
     flops = 6 * 1.3e9 * training.seq_len * training.global_batch
-    ideal = flops / (machine.gpus * machine.gpu.peak["bf16"])
+    ideal = flops / (machine.gpus * machine.gpu.peak.get(training.precision, 300e12))
     time = Time(ideal, ideal, 0, 0, 0, 0, 0, 0, 0, 0.01 * machine.gpus**0.2, 0.01, 0, 0)
     memory = Memory(1e9, 1e9, 1e9, 1e9, 0, 0, 0)
     return Cut(Layout(dp=machine.gpus), time, (0.9 * time.total, 1.2 * time.total), memory)

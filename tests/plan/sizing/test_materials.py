@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.catalog import gpu as gpu_of
+from clusterwright.catalog import gpus
 from clusterwright.plan.machines import Wiring, machine
 from clusterwright.plan.sizing.fewest import sized
 from clusterwright.plan.sizing.materials import materials
@@ -52,6 +53,7 @@ def test_superchips_come_by_the_rack(bought):
     """144 GPUs are 36 trays: two racks of NVL72."""
     made = bought("gb200", 144)
 
+    assert made.hall is not None
     assert made.hall.racks == 2
     assert next(line.count for line in made.bill.lines if line.kind == "server") == 2
 
@@ -79,3 +81,13 @@ def test_more_nodes_never_cost_less(work, means):
         for nodes in (2, 4, 8, 16)
     ]
     assert totals == sorted(totals)
+
+
+@pytest.mark.parametrize("count", [1, 8, 512])
+def test_there_is_a_bill_for_every_gpu(count, bought):
+    """Whatever is known of it; without its power there are no racks."""
+    for name, card in gpus().items():
+        if {"bf16", "fp16"} & card.peak.keys():
+            made = bought(name, count)
+            assert made.bill.lines, name
+            assert (made.hall is None) == (card.power_w == 0), name

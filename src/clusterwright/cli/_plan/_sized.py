@@ -90,7 +90,9 @@ def _tell_bill(bought: Materials) -> None:
         say(
             f"note: {len(old)} prices are more than half a year old; give your own with --catalog: {', '.join(old)}"
         )
-    hall = bought.hall
+    if (hall := bought.hall) is None:
+        say("note: the power of the GPU is not known, so there are no racks, no power and no cooling")
+        return
     racks = "1 rack" if hall.racks == 1 else f"{hall.racks} racks"
     show_text(
         f"\n{hall.it_w / 1e3:,.1f} kW, {hall.hall_w / 1e3:,.1f} with the hall; {racks} of up to "

@@ -48,7 +48,7 @@ class Materials:
 
     bill: Bill
     networks: Networks | None  # None: one server needs no fabric
-    hall: Hall
+    hall: Hall | None  # None: the power of the GPU is not known
     storage: Option | None  # None: no system is enough
     demand: Demand
 
@@ -57,7 +57,7 @@ def materials(size: Sized, machine: Machine, own: Own | None = None) -> Material
     """What to buy for a cluster (`machine`: all of it) that does this workload.
 
     Raises:
-        WrightError: currency-mixed; power-size where the power of the GPU is not known.
+        WrightError: currency-mixed.
     """
     need, nodes = _demand(size), math.ceil(machine.gpus / machine.gpus_per_node)
     server = server_of(machine.gpu, own)
@@ -68,7 +68,7 @@ def materials(size: Sized, machine: Machine, own: Own | None = None) -> Material
         *_servers(machine, nodes, server, own),
         *(_fabrics(nets, own) if nets else [_alone(own)]),
         *_storage(found, need, own),
-        *_racks(housed),
+        *(_racks(housed) if housed else ()),
     ]
     return Materials(bill(lines), nets, housed, found, need)
 
@@ -110,7 +110,9 @@ def _switch(kind: str, rate: int, own: Own | None) -> Switch:
     return Switch(best.ports * times, rate, best.name, protocol, best.power_w)
 
 
-def _housed(machine: Machine, nodes: int, server: Server | None, nets: Networks | None) -> Hall:
+def _housed(machine: Machine, nodes: int, server: Server | None, nets: Networks | None) -> Hall | None:
+    if not machine.gpu.power_w:
+        return None
     rated_w = server.power_w if server and server.gpus >= machine.gpus_per_node else 0.0
     node = node_of(machine.gpu, machine.gpus_per_node, rated_w, int(machine.network.nics) or 1)
     units = math.ceil(nodes * machine.gpus_per_node / node.gpus)  # superchips come by the rack
