@@ -108,7 +108,7 @@ def in_switch(size: Real, over: Path, *, sharp: bool = False) -> Real:
     """Reduced in the NVLink switch, then in trees over the nodes' NICs, or in the network's switches (SHARP)."""
     machine, here, c = over.group.machine, over.group.ranks_per_node, over.c
     fewest = SWITCH_REDUCES_FROM.get(machine.gpu.arch, 0)
-    if not fewest or machine.nvlink_domain < SWITCH_GPUS:
+    if not fewest or machine.nvlink_domain < SWITCH_GPUS or not machine.gpu.link_bytes_per_s:
         return NEVER + 0 * size
     near = machine.gpu.link_bytes_per_s * nearest(c.nvls, machine.gpu.arch)
     crossings = 1.0 if sharp else 2 * (over.nodes - 1) / over.nodes
