@@ -68,6 +68,7 @@ def _time_gates(found: Measures) -> list[Gate]:
         _time(found, ("G4", "the same, complete rows"), "none published",
               lambda one: one.complete and one.source.startswith(NVIDIA), median=0.08, p90=0.20),
         _time(found, ("G5", "fully sharded (FSDP, ZeRO-3)"), "none", lambda one: one.run.layout.zero == 3, median=0.08),
+        *_slopes(found),
         _ranges(found),
         _layouts(found),
     ]  # fmt: skip
@@ -100,6 +101,30 @@ def _gate(names: tuple[str, str], known: str, scores: tuple[Score, Score], aims:
 
 def _value(of: Score, name: str) -> float:
     return abs(of.worst.error) if name == "most" else float(getattr(of, name))
+
+
+def _slopes(found: Measures) -> list[Gate]:
+    """What strong scaling costs, in points of the MFU that the fewest GPUs reach."""
+    mine = [
+        i
+        for i, one in enumerate(found.times.rows)
+        if "strong scaling" in one.source and one.row["measured_mfu"]
+    ]
+    if len(mine) < 2:
+        return []
+    mine.sort(key=lambda i: found.times.rows[i].run.machine.gpus)
+    few, many = mine[0], mine[-1]
+    first, last = found.times.rows[few], found.times.rows[many]
+    more = last.run.machine.gpus / first.run.machine.gpus
+    points = float(first.row["measured_mfu"])
+
+    def off(rows: Sequence[Off]) -> float:
+        kept = rows[few].predicted / rows[many].predicted / more
+        return abs(kept - rows[few].measured / rows[many].measured / more) * points
+
+    held, seen = off(found.times.source_out), off(found.times.inside)
+    what = f"loss of MFU from {first.run.machine.gpus} to {last.run.machine.gpus:,} GPUs"
+    return [Gate("G3", what, 2, "-", "2 points", f"{held:.1f} points", f"{seen:.1f} points", held <= 2)]
 
 
 def _ranges(found: Measures) -> Gate:
