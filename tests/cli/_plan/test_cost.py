@@ -22,7 +22,7 @@ def test_json_holds_every_input_with_its_source(capsys):
     """So that nothing is taken on trust."""
     cost(gpu="h100", nodes=2, hours=8000, json=True)
 
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert document["currency"] == "USD"
     assert all(each["source"] for each in document["inputs"].values())
     assert [way["name"] for way in document["costs"]["ways"]] == ["owned", "on-demand", "reserved", "spot"]
@@ -32,7 +32,7 @@ def test_a_figure_of_ones_own(capsys):
     """Free energy is cheaper by all of it."""
     cost(gpu="h100", nodes=2, figure=("energy=0", "colocation=0:0:0"), json=True)
 
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert document["costs"]["energy_an_hour"] == 0
     assert document["inputs"]["energy"]["source"] == "your own"
 
@@ -55,3 +55,11 @@ def test_sizes_that_are_none(nodes, hours, count):
         cost(gpu="h100", nodes=nodes, hours=hours)
 
     assert len(caught.value.findings) == count
+
+
+def test_never_is_no_number(capsys):
+    """Where owning never pays, the document says null; JSON knows no infinity."""
+    cost(gpu="h100", nodes=2, figure=("on_demand=0.001",), json=True)
+
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert document["costs"]["ways"][1]["even"]["hours_a_year"] is None

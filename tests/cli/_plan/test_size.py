@@ -17,7 +17,7 @@ TUNING = Amount(task="sft", samples="52k", deadline="3h")
 def document(capsys, **options):
     """What --json says."""
     code = size(json=True, **options)
-    return code, json.loads(capsys.readouterr().out)
+    return code, json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
 
 
 def test_a_deadline_finds_a_size_and_a_bill(capsys):
@@ -49,6 +49,7 @@ def test_json_adds_up(capsys):
     assert code == 0
     assert found["gpu_hours"] == pytest.approx(found["hours"] * found["gpus"])
     assert said["nodes_to_buy"] == said["shared"]["nodes"] >= 3 * found["nodes"] / 0.7
+    assert 0 < said["shared"]["waits"] < 1
     lines = [line["total"]["likely"] for line in said["bill"] if line["total"]]
     assert said["total"]["likely"] == pytest.approx(sum(lines))
 

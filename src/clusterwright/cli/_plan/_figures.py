@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import fields, is_dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clusterwright.plan.cost.estimate import Estimate
@@ -59,3 +61,14 @@ def with_own(values: Mapping[str, Estimate], figures: tuple[str, ...]) -> dict[s
     if found:
         raise WrightError(*found, exit_code=EXIT_USAGE)
     return taken
+
+
+def finite(document: Any) -> Any:
+    """The same as plain values that JSON knows: dataclasses as objects, and nothing in place of the infinite."""
+    if is_dataclass(document) and not isinstance(document, type):
+        document = {each.name: getattr(document, each.name) for each in fields(document)}
+    if isinstance(document, Mapping):
+        return {key: finite(value) for key, value in document.items()}
+    if isinstance(document, list | tuple):
+        return [finite(value) for value in document]
+    return None if isinstance(document, float) and not isfinite(document) else document

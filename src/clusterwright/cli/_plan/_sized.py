@@ -195,13 +195,22 @@ def record(answer: Answer | None, bought: Materials | None, choices: Iterable[Ch
     if answer and bought:
         made |= {
             "size": _sized(answer.sized), "in_time": answer.in_time, "sure": answer.sure and _sized(answer.sure),
-            "shared": answer.shared, "nodes_to_buy": answer.nodes, "node": answer.parts, "notes": answer.notes,
+            "shared": _among(answer), "nodes_to_buy": answer.nodes, "node": answer.parts, "notes": answer.notes,
             "bill": [{"kind": line.kind, "item": line.item, "count": line.count, "total": line.total, "why": line.why}
                      for line in bought.bill.lines],
             "total": bought.bill.total, "currency": bought.bill.currency, "hall": bought.hall,
             "storage": bought.storage,
         }  # fmt: skip
     return made
+
+
+def _among(answer: Answer) -> dict[str, Any] | None:
+    among = answer.shared
+    return among and {
+        "teams": among.teams, "headroom": among.headroom, "busy": among.busy, "nodes": among.nodes,
+        "side_by_side": among.slots, "share": among.share, "load": among.load, "waits": among.waits,
+        "wait_hours": among.wait_hours,
+    }  # fmt: skip
 
 
 def _sized(found: Sized) -> dict[str, Any]:

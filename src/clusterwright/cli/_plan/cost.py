@@ -37,6 +37,7 @@ def cost(  # noqa: PLR0913 (each option of the command line is one)
         Everything, with all inputs and their sources, as one JSON document.
     """
     from clusterwright.cli._plan._costed import costed, tell  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._plan._figures import finite  # noqa: PLC0415
     from clusterwright.cli._plan._tables import write_table  # noqa: PLC0415
     from clusterwright.cli._show import show_json  # noqa: PLC0415
     from clusterwright.plan.cost.page import page  # noqa: PLC0415
@@ -47,7 +48,7 @@ def cost(  # noqa: PLR0913 (each option of the command line is one)
         write_table(html, page(made.found, made.values, money, made.what))
     if json:
         document = {"currency": money, "costs": made.found, "inputs": made.values, "warnings": made.warnings}
-        show_json(document)
+        show_json(finite(document))
     else:
         tell(made)
     return 0

@@ -40,6 +40,7 @@ def size(  # noqa: PLR0913 (each option of the command line is one)
         Everything, in seconds, bytes and money, as one JSON document.
     """
     from clusterwright.cli._plan import _sized  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._plan._figures import finite  # noqa: PLC0415
     from clusterwright.cli._plan._sizing import answered, compared, prepared  # noqa: PLC0415
     from clusterwright.cli._plan._tables import write_table  # noqa: PLC0415
     from clusterwright.cli._show import show_json  # noqa: PLC0415
@@ -53,7 +54,7 @@ def size(  # noqa: PLR0913 (each option of the command line is one)
 
         write_table(html, page(answer, bought, made.means))
     if json:
-        show_json(_sized.record(answer, bought, choices))
+        show_json(finite(_sized.record(answer, bought, choices)))
     else:
         _sized.tell(answer, bought, choices)
     return 0 if answer is None or answer.in_time else 1
