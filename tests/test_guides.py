@@ -19,6 +19,22 @@ def blocks(language, guide="first-training"):
     return re.findall(rf"```{language}\n(.*?)```", (GUIDES / f"{guide}.md").read_text(), flags=re.DOTALL)
 
 
+def files(guide):
+    """Name and text of every file that the guide shows: the block's first line says ```LANGUAGE NAME."""
+    page = (GUIDES / f"{guide}.md").read_text()
+    return re.findall(r"```[a-z]+ (\S+)\n(.*?)```", page, flags=re.DOTALL)
+
+
+def run(command, place):
+    """The command as a user would give it; it has to end well."""
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=place, env=environment, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+
+
 @pytest.fixture
 def place(tmp_path):
     """A folder with the guide's job file; the lab that the guide makes is gone afterwards."""
@@ -31,35 +47,24 @@ def place(tmp_path):
 @pytest.mark.timeout(600)
 def test_first_training(place):
     """Every command of the guide ends well; only the lab's name and subnets are changed, to be alone."""
-    lines = "".join(blocks("console")).splitlines()
-    commands = [line[2:] for line in lines if line.startswith("$ ")]
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    commands = [line[2:] for line in "".join(blocks("console")).splitlines() if line.startswith("$ ")]
 
     assert len(commands) > 10
     for command in commands:
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=place, env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+        run(command, place)
         if "wright init" in command:
             file = place / "cluster.yaml"
             text = file.read_text().replace("10.77.", f"{NET}.")
             file.write_text(re.sub(r"^name: \S+", f"name: {NAME}", text, flags=re.MULTILINE))
 
 
-def test_own_hardware(tmp_path):
-    """Every command of the guide ends well, with its catalog file and its config.json in the folder."""
-    (tmp_path / "catalog.toml").write_text(blocks("toml", "own-hardware")[0])
-    (tmp_path / "config.json").write_text(blocks("json", "own-hardware")[0])
-    lines = "".join(blocks("console", "own-hardware")).splitlines()
-    commands = [line[2:] for line in lines if line.startswith("$ ")]
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+@pytest.mark.parametrize("guide", ["own-hardware", "plan"])
+def test_guide_without_a_lab(tmp_path, guide):
+    """Every command of the guide ends well, with the files that it shows in the folder."""
+    for name, text in files(guide):
+        (tmp_path / name).write_text(text)
+    commands = [line[2:] for line in "".join(blocks("console", guide)).splitlines() if line.startswith("$ ")]
 
     assert len(commands) > 10
     for command in commands:
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+        run(command, tmp_path)
