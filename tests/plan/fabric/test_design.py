@@ -198,12 +198,14 @@ def test_ports_up_times_the_ratio_hold_the_ports_down(nodes, ports, kind, ratio)
 
 @settings(deadline=None)  # a busy machine is no failure
 @given(
-    some.integers(1, 1500), some.integers(0, 200), some.sampled_from(TREES), some.sampled_from([1, 2, 4, 8])
-)
-def test_more_nodes_never_take_fewer_switches(nodes, more, kind, ports):
-    """The number of switches is monotone in the number of nodes."""
-    few, many = built(kind, nodes, ports, 64, 1.0), built(kind, nodes + more, ports, 64, 1.0)
+    some.integers(1, 1500), some.integers(0, 200), some.sampled_from(TREES), some.sampled_from([1, 2, 4, 8]),
+    some.sampled_from([1.0, 1.5, 3.0]),
+)  # fmt: skip
+def test_more_nodes_never_take_fewer_switches(nodes, more, kind, ports, ratio):
+    """The number of switches is monotone in the number of nodes, and sharing uplinks never takes more of them."""
+    few, many = built(kind, nodes, ports, 64, ratio), built(kind, nodes + more, ports, 64, ratio)
 
+    assert few.switches <= built(kind, nodes, ports, 64, 1.0).switches
     assert few.switches <= many.switches
 
 
@@ -231,6 +233,15 @@ def test_a_full_leaf_spine_at_two_to_one_has_half_the_bisection():
 
     assert made.bisection_bits_per_s == 21 * 40 / 2 * 400 * GBIT
     assert made.oversubscription == 2
+
+
+def test_a_tapered_fabric_never_takes_more_switches_than_a_full_one():
+    """16 nodes of 8 ports: 21 uplinks do not divide by two spines, 22 do."""
+    full, tapered = (design("leaf-spine", 16, 8, NDR, ratio) for ratio in (1.0, 2.0))
+
+    assert counted(tapered)[0] == (4, 2)
+    assert tapered.switches <= full.switches
+    assert tapered.cables < full.cables
 
 
 def test_a_ring_has_two_cuts_and_no_switch():

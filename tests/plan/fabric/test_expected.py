@@ -80,6 +80,21 @@ def test_a_step_is_no_faster_on_a_crowded_fabric():
     assert steps[-1] > steps[0]
 
 
+def test_order_does_not_help_experts_that_talk_to_all():
+    """Mixtral with its experts spread: the same step in order and scattered; a dense model gains by order."""
+    star = design("star", 16, 8, NDR)
+    spread = Run(
+        Training(architecture("mixtral-8x7b"), 4096, 512),
+        Layout(dp=128, ep=8, zero=1),
+        H100,
+        Stack("megatron"),
+    )
+    dense = Run(Training(architecture("llama2-7b"), 4096, 512), Layout(dp=128, zero=3), H100, Stack("fsdp"))
+
+    assert step(spread, star, ORDERED).total == step(spread, star, SCATTERED).total
+    assert step(dense, star, ORDERED).total < step(dense, star, SCATTERED).total
+
+
 def test_faster_ports_never_make_it_slower():
     """All-reduce is monotone in the rate of a port."""
     slow, fast = (

@@ -178,7 +178,10 @@ def _tell_kinds(found: Found) -> None:
     steps = any(row.step_s for row in found.rows)
     head = ("kind", "levels", "switches", "cables", "ports free", "bisection", "oversubscribed", "hops",
             "all-reduce 1 GiB", "scattered", "power", "switches and cables")  # fmt: skip
-    show_table((*head, *(("step",) if steps else ())), [_kind_row(row, steps=steps) for row in found.rows])
+    show_table(
+        (*head, *(("step", "scattered") if steps else ())),
+        [_kind_row(row, steps=steps) for row in found.rows],
+    )
     for row in found.rows:
         if row.why_not:
             say(f"{row.kind}: {row.why_not}")
@@ -189,7 +192,7 @@ def _tell_kinds(found: Found) -> None:
 def _kind_row(row: Compared, *, steps: bool) -> tuple[str, ...]:
     made = row.fabric
     if made is None:
-        return (str(row.kind), *("-" for _ in range(11 + steps)))
+        return (str(row.kind), *("-" for _ in range(11 + 2 * steps)))
     counts = " + ".join(str(level.count) for level in made.levels) or "0"
     cells = (
         row.kind, str(made.tiers), counts, str(made.cables), str(sum(level.ports_free for level in made.levels)),
@@ -197,7 +200,8 @@ def _kind_row(row: Compared, *, steps: bool) -> tuple[str, ...]:
         f"{row.all_reduce_s * 1e3:.3g} ms", f"{row.all_reduce_scattered_s * 1e3:.3g} ms",
         f"{row.power_w / 1e3:,.1f} kW", _money(row),
     )  # fmt: skip
-    return (*cells, *((f"{row.step_s:.4g} s",) if steps else ()))
+    trained = (f"{row.step_s:.4g} s", f"{row.step_scattered_s:.4g} s")
+    return (*cells, *(trained if steps else ()))
 
 
 def _money(row: Compared) -> str:

@@ -50,6 +50,7 @@ class Compared:
     all_reduce_s: float = 0.0  # of 1 GiB over all GPUs, the job placed by topology.conf
     all_reduce_scattered_s: float = 0.0
     step_s: float = 0.0  # 0: no training was given
+    step_scattered_s: float = 0.0
 
 
 def compare(
@@ -84,4 +85,5 @@ def _compared(kind: Kind, wanted: Wanted, machine: Machine, run: Run | None) -> 
         all_reduce_s=all_reduce_s(machine, made),
         all_reduce_scattered_s=all_reduce_s(machine, made, placement=SCATTERED),
         step_s=float(step(run, made, ORDERED).total) if run else 0.0,
+        step_scattered_s=float(step(run, made, SCATTERED).total) if run else 0.0,
     )

@@ -69,17 +69,30 @@ def _tree(kind: Kind, nodes: int, ports: int, switch: Switch, ratio: float, opti
         tiers = tiers or 2
     elif ends <= radix and tiers < 2:
         return Clos(radix, Leaves(1, 1, ports, nodes + options.manager_ports, 0))
-    leaves = _leaves(kind, nodes, ports, uplinks_for(radix, ratio), options)
-    free = (leaves.units * leaves.nodes_per_leaf - nodes) * ports
-    extra = 0 if options.manager_ports <= free else options.manager_ports
     for level, wanted in ((two_levels, 2), (three_levels, 3)):
-        if tiers in {0, wanted} and (clos := level(radix, leaves, extra)) is not None:
-            return clos
+        if tiers not in {0, wanted}:
+            continue
+        made = []
+        ways = (way for sides in _sides(radix, ratio) for way in _leaves(kind, nodes, ports, sides, options))
+        for leaves in ways:
+            free = (leaves.units * leaves.nodes_per_leaf - nodes) * ports
+            extra = 0 if options.manager_ports <= free else options.manager_ports
+            made.append(level(radix, leaves, extra))
+        reached = [clos for clos in made if clos is not None]
+        if reached:
+            return min(reached, key=lambda clos: sum(count for _, count, _ in clos.counts()))
     raise _too_large(ends, switch, ratio, tiers)
 
 
-def _leaves(kind: Kind, nodes: int, ports: int, sides: tuple[int, int], options: Options) -> Leaves:
-    """The best way to hang the nodes on leaves."""
+def _sides(radix: int, ratio: float) -> list[tuple[int, int]]:
+    """Ports down and up that a leaf may have: where uplinks are shared, a few more may divide better."""
+    down, up = uplinks_for(radix, ratio)
+    more = range(up + 1, radix // 2 + 1) if ratio > 1 else ()
+    return [(down, up), *((radix - each, each) for each in more)]
+
+
+def _leaves(kind: Kind, nodes: int, ports: int, sides: tuple[int, int], options: Options) -> list[Leaves]:
+    """Ways to hang the nodes on leaves, the fewest leaves for one node first."""
     down, up = sides
     ways = []
     for rails in divisors(ports):
@@ -94,8 +107,8 @@ def _leaves(kind: Kind, nodes: int, ports: int, sides: tuple[int, int], options:
         raise _refused("fabric-kind", message, f"take a divisor of {ports} ports that fits into {down}")
     if kind is Kind.RAIL:
         # a leaf for each rail; where so few nodes leave half of it empty, two rails share a leaf, or four
-        return next((way for way in ways if way.units == 1), ways[-1])
-    return min(ways, key=lambda way: (way.count, way.rails))
+        return [next((way for way in ways if way.units == 1), ways[-1])]
+    return ways
 
 
 def _star(places: int, ports: int, switch: Switch) -> Clos:

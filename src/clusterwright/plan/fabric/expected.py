@@ -84,7 +84,12 @@ def all_reduce_s(
 
 
 def step(run: Run, fabric: Fabric, placement: Placement = ORDERED) -> Time:
-    """One iteration of a training with this fabric between the nodes."""
+    """One iteration of a training with this fabric between the nodes.
+
+    Experts that are spread over GPUs talk to all others, wherever the nodes lie: order does not help them.
+    """
     from clusterwright.plan.speed import iteration  # noqa: PLC0415 (only where a model is given)
 
-    return iteration(replace(run, machine=on(run.machine, fabric, placement)))
+    spread = bool(run.training.architecture.experts) and run.layout.ep > 1
+    lies = SCATTERED if spread else placement
+    return iteration(replace(run, machine=on(run.machine, fabric, lies)))

@@ -49,6 +49,7 @@ def compared_record(row: Compared) -> dict[str, Any]:
         "all_reduce_1gib_s": row.all_reduce_s,
         "all_reduce_1gib_scattered_s": row.all_reduce_scattered_s,
         "step_s": row.step_s or None,
+        "step_scattered_s": row.step_scattered_s or None,
         "schedule": row.cables,
     }
 
