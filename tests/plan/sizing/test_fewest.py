@@ -118,3 +118,12 @@ def test_smaller_nodes_fail_less_often(work, gpu, means):
     eight, four = (sized(work, Machine(gpu, 16, each), means).kept.mtbf_s for each in (8, 4))
 
     assert four == eight
+
+
+def test_slow_nodes_hold_all_up(work, gpu, means):
+    """By no more than they are slow, and more of them the more nodes there are."""
+    well = sized(work, Machine(gpu, 512), means)
+    few, many = (sized(work, Machine(gpu, gpus), replace(means, slow_share=0.02)) for gpus in (64, 512))
+
+    assert well.hours < many.hours < 1.101 * well.hours
+    assert 1 < few.slowdown < many.slowdown < 1.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from clusterwright.cli._plan._asked import _wiring, machine_for
+from clusterwright.cli._plan._asked import _tried, _wiring, machine_for
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 from clusterwright.plan.sizing.answer import Sharing
 from clusterwright.plan.sizing.choices import Scenario
@@ -41,15 +41,11 @@ def scenario(text: str) -> Scenario | None:
 def sharing(teams: Teams) -> Sharing:
     """Who shares the cluster; everything wrong with it at once."""
     found = [] if teams.teams >= 1 else [_no(f"--teams is {teams.teams}", "give 1 or more")]
-    shares = []
-    for option, text in (("--headroom", teams.headroom), ("--busy", teams.busy)):
-        try:
-            shares.append(1.0 if option == "--busy" and text in {"100%", "1"} else parse_share(text))
-        except QuantityError as why:
-            found.append(Finding("bad-quantity", f"{option}: {why.message}", why.mend))
-    if found:
+    headroom = _tried(lambda: _share("--headroom", teams.headroom), found)
+    busy = 1.0 if teams.busy in {"100%", "1"} else _tried(lambda: _share("--busy", teams.busy), found)
+    if found or headroom is None or busy is None:
         raise WrightError(*found, exit_code=EXIT_USAGE)
-    return Sharing(teams.teams, *shares)
+    return Sharing(teams.teams, headroom, busy)
 
 
 def machine_there(where: Where, own: Own | None) -> Machine | None:
@@ -68,12 +64,21 @@ def gpu(where: Where, own: Own | None) -> Gpu | None:
     return catalog.gpu(where.gpu, own) if where.gpu else None
 
 
-def means(where: Where, plan: Planner) -> Means:
+def means(where: Where, amount: Amount, plan: Planner) -> Means:
     """Machines of the wiring that was said, cut by the search."""
     from clusterwright.plan.machines import machine  # noqa: PLC0415 (start-up time)
 
     wiring = _wiring(where)
-    return Means(plan, lambda card, gpus: machine(card, gpus, wiring))
+    slow = _share("--slow-nodes", amount.slow_nodes)
+    return Means(plan, lambda card, gpus: machine(card, gpus, wiring), slow_share=slow)
+
+
+def _share(option: str, text: str) -> float:
+    try:
+        return parse_share(text)
+    except QuantityError as why:
+        found = Finding("bad-quantity", f"{option}: {why.message}", why.mend)
+        raise WrightError(found, exit_code=EXIT_USAGE) from why
 
 
 def work(

@@ -34,6 +34,7 @@ class Amount:
     global_batch: Annotated[str, Parameter(help="Sequences of one step, over all GPUs.")] = ""
     precision: Annotated[Precision, Parameter(help="Of the matrix products.")] = "bf16"
     deadline: Annotated[str, Parameter(help="Until when it has to be done, e.g. 3h.")] = ""
+    slow_nodes: Annotated[str, Parameter(help="Share of the nodes that are a tenth slower, e.g. 1%.")] = "0%"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +79,7 @@ def prepared(model: str, amount: Amount, where: Where, teams: Teams, scenario: s
     sharing = _tried(lambda: read.sharing(teams), found)
     machine = _tried(lambda: read.machine_there(where, own), found)
     gpu = _tried(lambda: read.gpu(where, own), found) if machine is None else None
-    means = _tried(lambda: read.means(where, with_offload if machine else searched), found)
+    means = _tried(lambda: read.means(where, amount, with_offload if machine else searched), found)
     made = _tried(lambda: read.work(model, amount, kind, own), found)
     if not found and made:
         found += read.missing(machine, gpu, kind, made[1])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.plan.cost.goodput import goodput
+from clusterwright.plan.cost.goodput import goodput, straggler_slowdown
 from clusterwright.plan.parameters import count
 from clusterwright.plan.storage.demand import checkpoint_bytes as stored
 from clusterwright.plan.storage.raid import Disk
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_NODES = 2048  # 16,384 GPUs, the largest run whose figures were published (Llama 3, 2407.21783)
 HOUR_S = 3600.0
+SLOW_BY = 0.10  # of slow hosts (MegaScale, 2402.15627, 5.1)
 NODE_GPUS = 8  # of the nodes whose failures were counted
 _UNITS = {"mxfp8": "fp8", "nvfp4": "fp4"}  # by the rate that the catalog has for it
 NODE_WRITE = Disk().write_bytes_per_s  # the part of a checkpoint that a node writes goes to one NVMe drive
@@ -52,6 +53,7 @@ class Means:
     make: Callable[[Gpu, int], Machine]
     node_write_bytes_per_s: float = NODE_WRITE  # each node writes its part of a checkpoint
     most_nodes: int = MOST_NODES
+    slow_share: float = 0.0  # of the nodes: a tenth slower, and not taken out
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Sized:
     machine: Machine
     cut: Cut
     kept: Goodput
+    slowdown: float = 1.0  # of an iteration, by slow nodes
 
     @property
     def gpus(self) -> int:
@@ -95,7 +98,7 @@ class Sized:
         return training.global_batch * training.seq_len / float(self.cut.time.total)
 
     def _hours(self, iteration_s: float) -> float:
-        return self.workload.steps * iteration_s / self.kept.share / HOUR_S
+        return self.workload.steps * iteration_s * self.slowdown / self.kept.share / HOUR_S
 
 
 def sized(workload: Workload, machine: Machine, means: Means) -> Sized | None:
@@ -106,9 +109,10 @@ def sized(workload: Workload, machine: Machine, means: Means) -> Sized | None:
         return None
     nodes = math.ceil(machine.gpus / machine.gpus_per_node)
     failing = nodes * machine.gpus_per_node / NODE_GPUS
-    length_s = workload.steps * float(cut.time.total)
+    slowdown = straggler_slowdown(nodes, means.slow_share, SLOW_BY)
+    length_s = workload.steps * float(cut.time.total) * slowdown
     write_s = checkpoint_bytes(workload.training) / nodes / means.node_write_bytes_per_s
-    return Sized(workload, machine, cut, goodput(failing, write_s=write_s, length_s=length_s))
+    return Sized(workload, machine, cut, goodput(failing, write_s=write_s, length_s=length_s), slowdown)
 
 
 def as_the_gpu_can(workload: Workload, gpu: Gpu) -> Workload:
@@ -212,7 +216,8 @@ def _impossible(
         f"{deadline_s / HOUR_S:g} h is not possible for {model} on {name}: "
         f"the fastest is {best.hours:.3g} h on {best.gpus} GPUs, at {_held_by(best)}"
     )
-    mend = f"{_more_batch(workload, best)}a faster GPU, a smaller model, less data, or {best.hours:.3g} h"
+    others = "a faster GPU (--scenario training shows some), a smaller model, less data"
+    mend = f"{_more_batch(workload, best)}{others}, or {best.hours:.3g} h"
     return WrightError.of("deadline-impossible", message, mend, exit_code=EXIT_USAGE)
 
 
