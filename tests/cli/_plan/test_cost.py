@@ -63,3 +63,29 @@ def test_never_is_no_number(capsys):
 
     document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert document["costs"]["ways"][1]["even"]["hours_a_year"] is None
+
+
+def test_a_price_of_ones_own_in_another_currency_is_refused(tmp_path):
+    """Both places are shown; nothing is converted."""
+    file = tmp_path / "catalog.toml"
+    file.write_text(
+        '[prices.h100-sxm-80gb.on-demand]\nlikely = "20 CNY/h"\ndate = 2026-11-02\nsource = "our contract"\n'
+    )
+
+    with pytest.raises(WrightError, match="currency-mixed") as caught:
+        cost(gpu="h100", nodes=2, catalog=file)
+    assert "20 CNY" in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_price_of_ones_own_wins(tmp_path, capsys):
+    """And its source is shown."""
+    file = tmp_path / "catalog.toml"
+    file.write_text(
+        '[prices.h100-sxm-80gb.on-demand]\nlikely = "2.20 USD/h"\ndate = 2026-11-02\nsource = "our contract"\n'
+    )
+
+    cost(gpu="h100", nodes=2, catalog=file, json=True)
+    given = json.loads(capsys.readouterr().out)["inputs"]["on_demand"]
+    assert given["likely"] == 2.20
+    assert "our contract" in given["source"]
