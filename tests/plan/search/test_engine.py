@@ -103,6 +103,7 @@ cases = st.fixed_dictionaries(
         "offload": some([(Offload.NONE,), (Offload.NONE, Offload.OPTIMIZER), (Offload.NONE, Offload.ALL)]),
         "schedules": some([(Schedule.ONE_F_ONE_B,), (Schedule.ONE_F_ONE_B, Schedule.ZB_H1)]),
         "uneven": st.booleans(),
+        "lot": some([1, 100, 60_000]),
     }
 )
 
@@ -110,12 +111,43 @@ cases = st.fixed_dictionaries(
 def asked(case):
     """The question of a case."""
     training = Training(case["model"], case["seq"], case["batch"])
-    names = ("recompute", "zero", "offload", "schedules", "uneven")
+    names = ("recompute", "zero", "offload", "schedules", "uneven", "lot")
     return (
         training,
         machine(case["gpus"], case["memory"], case["per_node"]),
         Options(**{n: case[n] for n in names}),
     )
+
+
+FIELDS = (
+    "dp", "tp", "pp", "cp", "ep", "etp", "interleave", "micro_batch", "zero", "shard", "recompute",
+    "sequence_parallel", "offload",
+)  # fmt: skip
+
+
+def listed(training, on, options):
+    """Every cell of every block that is a layout."""
+    for rows in rows_of(meshes(training, on, options)[0], training, options):
+        for schedule in options.schedules:
+            block = block_of(rows, training, on, options, schedule)
+            columns = block.columns(np.nonzero(block.valid))
+            table = zip(*(columns[name].astype(int).tolist() for name in FIELDS), strict=True)
+            yield from ((*row, schedule) for row in table)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases)
+def test_the_space_holds_every_layout_once(case):
+    """What the arrays hold is what plain loops over the rules give, each once."""
+    training, on, options = asked(case)
+    found = list(listed(training, on, options))
+    wanted = [
+        (*(int(getattr(cut, name)) for name in FIELDS), cut.schedule)
+        for cut in every_layout(training, on, options)
+    ]
+
+    assert sorted(found) == sorted(wanted)
+    assert len(found) == len(set(found))
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -133,9 +165,31 @@ def test_the_optimum_is_that_of_trying_every_layout(case):
     assert said.counts.considered == len(runs)
     assert said.counts.too_large == len(runs) - len(fitting)
     assert [plan.time.total for plan in said.ranked] == pytest.approx(times[: options.top], rel=1e-8)
+    assert fastest_of_families(said) == pytest.approx(expected_of_families(fitting), rel=1e-8)
     if not fitting:
         assert said.best is None
         assert said.nearest.memory.total == pytest.approx(min(memory), rel=1e-9)
+
+
+def fastest_of_families(said):
+    """Seconds of the fastest that fits, by family."""
+    best = {said.best.family: said.best.time.total} if said.best else {}
+    return best | {loss.family: loss.plan.time.total for loss in said.families if loss.fits}
+
+
+def expected_of_families(runs):
+    """The same by trying all of them; the rules are those of Family's comments."""
+    found = {}
+    for run in runs:
+        cut = run.layout
+        tensor, pipeline = cut.tp > 1, cut.pp > 1
+        family = (
+            Family.OFFLOAD if cut.offload else Family.EXPERT if cut.ep > 1 else Family.CONTEXT if cut.cp > 1
+            else Family.TENSOR_PIPELINE if tensor and pipeline else Family.TENSOR if tensor
+            else Family.PIPELINE if pipeline else Family.SHARDED if cut.zero else Family.REPLICATED
+        )  # fmt: skip
+        found[family] = min(found.get(family, float("inf")), iteration(run).total)
+    return found
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))

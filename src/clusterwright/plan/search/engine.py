@@ -16,7 +16,7 @@ from clusterwright.plan.search.kept import Kept
 from clusterwright.plan.search.meshes import Mesh
 from clusterwright.plan.search.outcome import Counts
 from clusterwright.plan.search.plans import SCHEDULES
-from clusterwright.plan.search.room import CELLS, Fitting, Room, family_of
+from clusterwright.plan.search.room import Fitting, Room, family_of
 from clusterwright.plan.search.space import Array, Block, Rows, block_of, rows_of
 from clusterwright.plan.speed import iteration
 
@@ -58,7 +58,7 @@ class Searcher:
 
     def run(self) -> Found:
         """Everything worth knowing of all layouts."""
-        room = Room(self.plan, self._block, self.machine.gpu.usable_bytes)
+        room = Room(self.plan, self._block, self.machine.gpu.usable_bytes, self.options.lot)
         found = Found(Kept(self.options.top), room)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # `pick` computes both its sides
             for lot in self._in_order(room):
@@ -86,7 +86,7 @@ class Searcher:
     def _lots(self, whole: Fitting) -> Iterator[Lot]:
         floor = np.where(whole.fits.any(axis=(2, 3), keepdims=True), self._floor(whole), np.inf)
         order = np.argsort(floor.min(axis=(1, 2, 3)), kind="stable")
-        size = max(1, CELLS * len(order) // whole.fits.size)
+        size = max(1, self.options.lot * len(order) // whole.fits.size)
         for start in range(0, len(order), size):
             at = order[start : start + size]
             rows, memory = whole.rows.take(at), whole.memory[at]

@@ -16,8 +16,6 @@ from clusterwright.plan.search.space import Array, Block, Rows, decided
 if TYPE_CHECKING:
     from clusterwright.plan.run import Layout, Run, Schedule
 
-CELLS = 60_000  # layouts looked at in one go: arrays of half a MB, which stay in the cache of one core
-
 
 class Fitting(NamedTuple):
     """Rows of which a layout fits, under one schedule."""
@@ -35,6 +33,7 @@ class Room:
     run_of: Callable[[Layout], Run]
     block_of: Callable[[Rows, Schedule], Block]
     usable_bytes: float
+    lot: int  # layouts looked at in one go
     considered: int = 0
     decided: int = 0
     fitting: int = 0
@@ -67,7 +66,7 @@ class Room:
         """Small lots in the order of the microbatch."""
         rows = whole.rows
         order = np.argsort(rows.columns["micro_batch"], kind="stable")
-        size = max(1, CELLS * len(rows) // whole.valid.size)
+        size = max(1, self.lot * len(rows) // whole.valid.size)
         for start in range(0, len(order), size):
             part = order[start : start + size]
             part = part[~hopeless[rows.columns["mesh"][part].astype(int)]]
