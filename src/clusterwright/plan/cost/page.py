@@ -6,6 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.cost import tornado_drawn
 from clusterwright.plan.page.break_even import Line, break_even
 from clusterwright.plan.page.sheet import Figure, Section, drawn, sheet, table
 
@@ -26,7 +27,7 @@ def page(found: Costs, inputs: Inputs, currency: str, what: str) -> str:
         (headline, f"每卡时成本 {currency}: 自建 {owned.per_gpu_hour:.2f}, 租用 {demand.per_gpu_hour:.2f}"),
         [
             Figure(f"{found.hours:,.0f}", "h", ("training a year", "每年训练时长")),
-            Figure(f"{found.purchase:,.0f}", currency, ("to buy", "购置")),
+            Figure(f"{found.purchase / 1e6:.3g}", f"M {currency}", ("to buy", "购置")),
             Figure(f"{even:,.0f}" if even <= 8760 else "never", "h", ("break-even a year", "每年盈亏平衡")),
         ],
         [_curves(found, currency), _ways(found, currency), _drivers(found, currency), _inputs(inputs)],
@@ -66,9 +67,9 @@ def _way(way: Way) -> tuple[str, ...]:
 
 
 def _drivers(found: Costs, currency: str) -> Section:
-    heads = ("", f"{currency}/GPU-h at its low end", "at its high end")
-    rows = [(bar.name, f"{bar.at_low:.2f}", f"{bar.at_high:.2f}") for bar in found.drivers]
-    return Section(("What drives an owned hour", "自建成本的主要因素"), table(heads, rows))
+    likely = found.ways[0].per_gpu_hour
+    picture = partial(tornado_drawn.drawn, found.drivers, likely, f"{currency}/GPU-h")
+    return Section(("What drives an owned hour", "自建成本的主要因素"), drawn(picture))
 
 
 def _inputs(inputs: Inputs) -> Section:
