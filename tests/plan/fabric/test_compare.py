@@ -77,6 +77,16 @@ def test_three_networks_join_the_same_nodes(nodes):
     assert set(networks_record(three)) == {"compute", "storage", "management"}
 
 
+def test_switches_of_all_three_are_counted_and_a_storage_switch_may_be_ones_own():
+    """The sum; and one that is too small for the nodes is refused."""
+    compute = design("rail-optimized", 64, 8, QM9700)
+    three = networks(compute)
+
+    assert three.switches == 24 + three.storage.switches + three.management.switches
+    with pytest.raises(WrightError, match="levels of tiny"):
+        networks(compute, storage_switch=Switch(4, 200 * GBIT, "tiny"))
+
+
 def test_every_cable_is_a_row():
     """From, to, how many, how long, of which class."""
     made = design("leaf-spine", 16, 8, QM9700)

@@ -253,6 +253,21 @@ def test_a_ring_has_two_cuts_and_no_switch():
     assert made.oversubscription == 4
 
 
+def test_rails_share_a_leaf_as_asked():
+    """Two rails on a leaf: 16 nodes a unit; three rails do not divide eight ports."""
+    made = design("rail-optimized", 64, 8, NDR, options=Options(rails_per_leaf=2))
+
+    assert (made.clos.leaves.rails, made.clos.leaves.nodes_per_leaf) == (4, 16)
+    with pytest.raises(WrightError, match="do not share a leaf"):
+        design("rail-optimized", 64, 8, NDR, options=Options(rails_per_leaf=3))
+
+
+def test_cables_that_end_at_a_node():
+    """All but those between switches; without switches, all."""
+    assert design("rail-optimized", 64, 8, NDR).node_cables == 512
+    assert design("ring", 8, 4, NDR).node_cables == 16
+
+
 def test_two_nodes_port_to_port_take_a_cable_a_port():
     """Direct: no switch."""
     made = design("direct", 2, 8, NDR)

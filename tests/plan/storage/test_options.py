@@ -71,6 +71,15 @@ def test_staging_does_not_pay_where_the_shared_system_keeps_up():
     assert "keeps up" in made.reason
 
 
+def test_staging_for_one_short_epoch_does_not_pay():
+    """Copying 150 GB takes longer than a single epoch waits: pack the files instead."""
+    need = demand(Workload(25e6, 150e9, 1.28e6, 70_000))
+    made = staging(need, named(options(need, 8), "NFS"), 8, epochs=1)
+
+    assert not made.pays
+    assert "pack the files" in made.reason
+
+
 def test_a_dataset_that_no_node_holds_is_shared_out():
     """20 TB on eight nodes of 15 TB: 2.5 TB each; 500 TB fit nowhere."""
     need = demand(Workload(1e9, 20e12, 1e9, 1e6))
