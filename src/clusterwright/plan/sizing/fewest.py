@@ -152,6 +152,8 @@ def fewest(workload: Workload, gpu: Gpu, deadline_s: float, means: Means, *, sur
         if gpus < sure_from or least_s(workload, gpu, gpus) > deadline_s:
             continue  # not even at the peak rate
         possible = True
+        if checkpoint_bytes(workload.training) > gpus * gpu.usable_bytes:
+            continue  # not even the states fit, each held once
         found = sized(workload, means.make(gpu, gpus), means)
         if found is None:
             continue
