@@ -139,8 +139,12 @@ def node_power(node: Node) -> NodePower:
     Raises:
         WrightError: power-size, for a node of nothing.
     """
-    if node.gpus < 0 or node.gpu_w < 0 or node.gpus + node.cpus <= 0:
-        raise _refused(f"a node of {node.gpus} GPUs of {node.gpu_w:g} W", "give 1 GPU or more, and its watts")
+    counts = {"GPUs": node.gpus, "processors": node.cpus, "modules": node.dimms, "disks": node.disks,
+              "ports": node.nics, "watts of a GPU": node.gpu_w, "watts of a processor": node.cpu_w}  # fmt: skip
+    wrong = ", ".join(f"{value:g} {name}" for name, value in counts.items() if value < 0)
+    if wrong or node.gpus + node.cpus == 0:
+        message = f"a node of {wrong or 'neither GPUs nor processors'}"
+        raise _refused(message, "give 1 GPU or processor or more, and nothing below 0")
     parts = [
         ("GPUs", node.gpus * node.gpu_w),
         ("NVSwitch board", node.gpus * NVSWITCH_W if node.nvswitch else 0.0),

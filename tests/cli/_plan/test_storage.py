@@ -56,6 +56,10 @@ def test_small_files_in_json(capsys):
         ("storage-size", ("--dataset", "2TB")),
         ("storage-size", ("--dataset", "2TB", "--params", "1B", "--samples-per-s", 1)),
         ("storage-size", ("--dataset", "2TB", "--model", "llama2-7b", "--stall", 0)),
+        ("storage-size", ("--dataset", "2TB", "--model", "llama2-7b", "--gpus", 0)),
+        ("storage-size", ("--dataset", "2TB", "--model", "llama2-7b", "--gpus-per-node", 0)),
+        ("storage-size", ("--dataset", "2TB", "--model", "llama2-7b", "--epochs", 0)),
+        ("storage-raid", ("--dataset", "2TB", "--model", "llama2-7b", "--disks", 0)),
         ("unknown-model", ("--dataset", "2TB", "--model", "lama2-7b")),
     ],
 )

@@ -310,6 +310,18 @@ def test_what_cannot_be_built_is_refused(code, kind, nodes, ports, switch, ratio
     assert caught.value.exit_code == EXIT_USAGE
 
 
+@pytest.mark.parametrize(
+    "options",
+    [Options(tiers=4), Options(planes=0), Options(manager_ports=-1), Options(nodes_per_leaf=-1)],
+)
+def test_options_that_cannot_be_are_refused(options):
+    """Levels, planes and ports have bounds."""
+    with pytest.raises(WrightError) as caught:
+        design("fat-tree", 16, 8, NDR, options=options)
+
+    assert caught.value.findings[0].code == "fabric-size"
+
+
 @settings(deadline=None)  # a busy machine is no failure
 @given(some.integers(4, 256), some.floats(1, 3))
 def test_a_leaf_keeps_to_its_radix(radix, ratio):

@@ -92,6 +92,9 @@ def _wanted(join: Join, made: Machine, nodes: int, own: Own | None) -> Wanted:
     rate = network.nic_bytes_per_s * 8
     switch = switch_of(join.switch, protocol, own) if join.switch else usual_switch(rate, protocol, own)
     options = Options(join.tiers, join.planes, join.manager_ports, nodes_per_leaf=join.nodes_per_leaf)
+    if join.nodes_per_rack < 1:
+        message = f"{join.nodes_per_rack} nodes are no rack"
+        raise WrightError.of("fabric-size", message, "give --nodes-per-rack 4", exit_code=EXIT_USAGE)
     nics = join.nics if join.nics is not None else int(network.nics)
     hall = Hall(nodes_per_rack=join.nodes_per_rack)
     return Wanted(nodes, nics, for_ports(switch, rate), join.oversubscription, options, hall, own)

@@ -44,6 +44,9 @@ class Found:
 
 def find(data: Data, kept: Kept, on: On) -> Found:
     """Everything, from what was asked."""
+    if min(on.gpus, on.gpus_per_node) < 1 or data.epochs <= 0:
+        message = f"{on.gpus} GPUs, {on.gpus_per_node} a node, read {data.epochs:g} times"
+        raise WrightError.of("storage-size", message, "give 1 or more of each", exit_code=EXIT_USAGE)
     own = own_rows(on.catalog)
     model = _model(kept, own)
     size = _read(parse_size, data.dataset, "--dataset")

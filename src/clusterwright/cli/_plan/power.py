@@ -83,7 +83,7 @@ def _node(load: Load) -> Node:
 
     rows = own_rows(load.catalog)
     gpu = catalog.gpu(load.gpu, rows)
-    gpus = load.gpus_per_node or 8
+    gpus = 8 if load.gpus_per_node is None else load.gpus_per_node
     said = {name: getattr(load, name) for name in ("cpus", "cpu_w", "dimms", "nics", "disks")}
     own: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     made = node_of(gpu, gpus)

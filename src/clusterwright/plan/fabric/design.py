@@ -39,6 +39,7 @@ def design(
     """
     kind = Kind(kind)
     _refuse_nonsense(nodes, ports_per_node, switch, oversubscription)
+    _refuse_options(options)
     one = switch.split(options.planes) if options.planes > 1 else switch
     clos: Clos | None = None
     if kind is Kind.RING:
@@ -137,6 +138,19 @@ def _refuse_nonsense(nodes: int, ports: int, switch: Switch, ratio: float) -> No
         message = f"an oversubscription of {ratio:g} to 1 cannot be built from {switch.ports} ports"
         mend = f"give the ports down over the ports up, 1 (nothing is shared) to {switch.ports - 1}"
         raise _refused("fabric-oversubscription", message, mend)
+
+
+def _refuse_options(options: Options) -> None:
+    bounds = (
+        ("levels", options.tiers, 0, 3),
+        ("planes", options.planes, 1, 8),  # a port has eight lanes at most
+        ("ports of the manager", options.manager_ports, 0, 64),
+        ("rails of a leaf", options.rails_per_leaf, 0, 1024),
+        ("nodes of a leaf", options.nodes_per_leaf, 0, 1024),
+    )
+    for name, value, least, most in bounds:
+        if not least <= value <= most:
+            raise _refused("fabric-size", f"{name}: {value} cannot be", f"give {least} to {most}")
 
 
 def _ring_or_refuse(nodes: int, ports: int) -> None:
