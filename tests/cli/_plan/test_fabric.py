@@ -95,6 +95,8 @@ def test_with_a_model_steps_and_advice_are_there(capsys):
         ("fabric-size", ("--nodes", 4, "--nodes-per-rack", 0)),
         ("fabric-size", ("--nodes", 4, "--planes", 0)),
         ("fabric-size", ("--nodes", 4, "--nics", 0)),
+        ("fabric-size", ("--nodes", 4, "--nic-rate", "0Gbit/s")),
+        ("fabric-size", ("--nodes", 4, "--gpus-per-node", 0)),
         ("fabric-oversubscription", ("--nodes", 4, "--oversubscription", 0.5)),
         ("unknown-part", ("--nodes", 4, "--switch", "qm970")),
         ("unknown-gpu", ("--nodes", 4, "--gpu", "h1000")),

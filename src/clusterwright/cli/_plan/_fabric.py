@@ -64,26 +64,30 @@ def _machine(join: Join, own: Own | None) -> tuple[Machine, tuple[str, ...]]:
         groups = [group for group in cluster.nodes.values() if group.gpus]
         hosts = tuple(name for group in groups for name in group.names())
         return machine_of(cluster, None, {**catalog.gpus(), **(own.gpus if own else {})}.values()), hosts
-    if join.nodes is None or join.nodes < 1:
-        message = "no nodes are given" if join.nodes is None else f"{join.nodes} nodes are none"
+    nodes, per_node = join.nodes or 0, 1 if join.gpus_per_node is None else join.gpus_per_node
+    if min(nodes, per_node) < 1:
+        message = f"{nodes} nodes" if nodes < 1 else f"{per_node} GPUs a node"
         mend = "give --nodes 64, or --cluster cluster.yaml"
-        raise WrightError.of("fabric-size", message, mend, exit_code=EXIT_USAGE)
+        raise WrightError.of("fabric-size", f"{message} are none", mend, exit_code=EXIT_USAGE)
     gpu = catalog.gpu(join.gpu, own)
     wiring = Wiring(join.gpus_per_node, None, join.network, join.nics, _rate(join.nic_rate))
     per_node = machine(gpu, 1, wiring).gpus_per_node
-    made = machine(gpu, join.nodes * per_node, wiring)
-    width = len(str(join.nodes))
-    return made, tuple(f"gpu{number:0{width}}" for number in range(1, join.nodes + 1))
+    made = machine(gpu, nodes * per_node, wiring)
+    width = len(str(nodes))
+    return made, tuple(f"gpu{number:0{width}}" for number in range(1, nodes + 1))
 
 
 def _rate(text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        return parse_rate(text)
+        rate = parse_rate(text)
     except QuantityError as why:
         message = f"--nic-rate: {why.message}"
         raise WrightError.of("bad-quantity", message, why.mend, exit_code=EXIT_USAGE) from why
+    if not rate:
+        raise WrightError.of("fabric-size", "a port without a rate", "give 400Gbit/s", exit_code=EXIT_USAGE)
+    return rate
 
 
 def _wanted(join: Join, made: Machine, nodes: int, own: Own | None) -> Wanted:
@@ -210,8 +214,8 @@ def _kind_row(row: Compared, *, steps: bool) -> tuple[str, ...]:
 def _money(row: Compared) -> str:
     if row.cost is None or row.cost.unknown:
         return "not known"
-    low, likely, high = (value / 1e3 for value in (row.cost.low, row.cost.likely, row.cost.high))
-    return f"{likely:,.0f} k {row.cost.currency} ({low:,.0f} to {high:,.0f})"
+    low, likely, high = (round(value / 1e3, 1) for value in (row.cost.low, row.cost.likely, row.cost.high))
+    return f"{likely:,g} k {row.cost.currency} ({low:,g} to {high:,g})"
 
 
 def _tell_whole(found: Found) -> None:

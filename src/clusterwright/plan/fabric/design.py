@@ -66,10 +66,10 @@ def largest(radix: int, oversubscription: float, tiers: int) -> int:
 
 def _tree(kind: Kind, nodes: int, ports: int, switch: Switch, ratio: float, options: Options) -> Clos:
     tiers, radix, ends = options.tiers, switch.ports, nodes * ports + options.manager_ports
+    if ends <= radix and tiers < 2:
+        return Clos(radix, Leaves(1, 1, ports, nodes + options.manager_ports, 0))
     if kind is Kind.LEAF_SPINE:
         tiers = tiers or 2
-    elif ends <= radix and tiers < 2:
-        return Clos(radix, Leaves(1, 1, ports, nodes + options.manager_ports, 0))
     for level, wanted in ((two_levels, 2), (three_levels, 3)):
         if tiers not in {0, wanted}:
             continue
