@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from clusterwright.cli._plan._own import own_rows
@@ -61,9 +61,11 @@ def _machine(join: Join, own: Own | None) -> tuple[Machine, tuple[str, ...]]:
         from clusterwright.spec.load import load_cluster  # noqa: PLC0415 (start-up time)
 
         cluster = load_cluster(join.cluster)
-        groups = [group for group in cluster.nodes.values() if group.gpus]
-        hosts = tuple(name for group in groups for name in group.names())
-        return machine_of(cluster, None, {**catalog.gpus(), **(own.gpus if own else {})}.values()), hosts
+        made = machine_of(cluster, None, {**catalog.gpus(), **(own.gpus if own else {})}.values())
+        groups = cluster.nodes.values()
+        alike = [group for group in groups if group.gpus and group.gpus.count == made.gpus_per_node]
+        hosts = tuple(name for group in alike for name in group.names())
+        return replace(made, gpus=len(hosts) * made.gpus_per_node), hosts
     nodes, per_node = join.nodes or 0, 1 if join.gpus_per_node is None else join.gpus_per_node
     if min(nodes, per_node) < 1:
         message = f"{nodes} nodes" if nodes < 1 else f"{per_node} GPUs a node"
