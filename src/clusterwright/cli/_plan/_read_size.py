@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from clusterwright.catalog.hf import model_of
+from clusterwright.catalog.models import architectures
 from clusterwright.cli._plan._asked import _tried, _wiring, machine_for
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 from clusterwright.plan.sizing.answer import Sharing
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.model import Architecture
     from clusterwright.catalog.own import Own
     from clusterwright.cli._plan._asked import Where
     from clusterwright.cli._plan._sizing import Amount, Teams
@@ -85,22 +88,32 @@ def work(
     model: str, amount: Amount, kind: Scenario | None, own: Own | None
 ) -> tuple[Workload | None, float, int]:
     """The workload, the deadline in seconds, and the tokens of a sequence that is served."""
-    from clusterwright.catalog.hf import model_of  # noqa: PLC0415 (start-up time)
-
     if kind is Scenario.SCIENCE:
         return None, math.inf, CONTEXT
+    found: list[Finding] = []
+    named = _tried(lambda: _named(model, own), found)
+    # what else is wrong is told for any model
+    made = _tried(lambda: _amount(named or next(iter(architectures().values())), amount, kind), found)
+    if found or made is None:
+        raise WrightError(*found, exit_code=EXIT_USAGE)
+    return made
+
+
+def _named(model: str, own: Own | None) -> Architecture:
     if not model:
         message, mend = "no model is named", "give --model llama2-7b, or the path of a config.json"
         raise WrightError.of("size-workload", message, mend, exit_code=EXIT_USAGE)
-    architecture = model_of(model, own)
-    if kind is Scenario.INFERENCE and not (amount.samples or amount.tokens):
-        return workload(Asked(architecture, tokens="1", seq=amount.seq))[0], math.inf, _context(amount)
+    return model_of(model, own)
+
+
+def _amount(model: Architecture, amount: Amount, kind: Scenario | None) -> tuple[Workload, float, int]:
+    served = kind is Scenario.INFERENCE and not (amount.samples or amount.tokens)
     asked = Asked(
-        architecture, amount.task, amount.samples, amount.tokens, amount.seq, amount.epochs,
+        model, amount.task, amount.samples, "1" if served else amount.tokens, amount.seq, amount.epochs,
         amount.global_batch, amount.deadline, amount.precision,
     )  # fmt: skip
     made, deadline_s = workload(asked)
-    return made, deadline_s, _context(amount)
+    return made, math.inf if served else deadline_s, parse_count(amount.seq) if amount.seq else CONTEXT
 
 
 def missing(
@@ -112,10 +125,6 @@ def missing(
     sizing = machine is None and kind in {None, Scenario.TRAINING}
     if sizing and math.isinf(deadline_s):
         yield _no("there is no deadline to find a size for", "give --deadline 3h, or a number: --gpus 32")
-
-
-def _context(amount: Amount) -> int:
-    return parse_count(amount.seq) if amount.seq else CONTEXT
 
 
 def _no(message: str, mend: str) -> Finding:
