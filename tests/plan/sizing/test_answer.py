@@ -1,6 +1,7 @@
 """The size, and the cluster around it."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -55,3 +56,13 @@ def test_a_cluster_that_is_too_slow_is_not_in_time(work, gpu, means):
 
     assert not made.in_time
     assert made.sure is None
+
+
+def test_idle_gpus_are_told(work, gpu, means):
+    """GPUs ten times as fast wait for the part that does not get shorter; the others have no such note."""
+    fast = replace(gpu, peak={"bf16": 3000e12})
+    busy, idle = (on_cluster(work, Machine(each, 512), math.inf, means, Sharing()) for each in (gpu, fast))
+
+    assert idle.sized.utilization < 0.2 < busy.sized.utilization
+    assert not any("larger --global-batch" in note for note in busy.notes)
+    assert any("larger --global-batch" in note for note in idle.notes)

@@ -42,9 +42,10 @@ def _size(answer: Answer) -> str:
     took = f"{_hours(found.hours)} h likely ({_hours(low)} to {_hours(high)} h, P10 to P90)"
     fails = f"a failure every {_hours(found.kept.mtbf_s / 3600)} h on average"
     saved = f"a checkpoint every {_lasting(found.kept.checkpoint_every_s)}"
+    each = f"{found.tokens_per_s / found.gpus:,.0f} tokens/s a GPU, MFU {found.utilization:.0%}"
     lines = [
         f"{found.gpus} x {found.machine.gpu.name} in {_nodes(found.nodes)}: {took}, {found.gpu_hours:,.0f} GPU-hours",
-        f"  {layout_words(found.cut.layout)}; {found.tokens_per_s / found.gpus:,.0f} tokens/s a GPU",
+        f"  {layout_words(found.cut.layout)}; {each}",
         f"  goodput {found.kept.share:.1%}: {fails}, {saved}",
     ]
     if not math.isinf(answer.deadline_h):
@@ -217,6 +218,7 @@ def _sized(found: Sized) -> dict[str, Any]:
     return {
         "gpu": found.machine.gpu.name, "gpus": found.gpus, "nodes": found.nodes, "hours": found.hours,
         "hours_p10_p90": found.hours_range, "gpu_hours": found.gpu_hours, "tokens_per_s": found.tokens_per_s,
+        "mfu": found.utilization,
         "steps": found.workload.steps, "tokens": found.workload.tokens, "goodput": found.kept,
         "layout": found.cut.layout, "memory": found.cut.memory, "time": found.cut.time,
         "network": found.machine.network,

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from clusterwright.plan.sizing.workload import Workload
 
 
+POOR = 0.20  # of the peak: published runs of models above 1 B parameters reach 30 to 60%
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The size, what is built around it, and what was assumed."""
@@ -86,8 +89,17 @@ def _around(found: Sized, sure: Sized | None, deadline_h: float, means: Means, s
         nodes=nodes,
         machine=whole,
         parts=host(whole, found.workload),
-        notes=found.workload.notes,
+        notes=(*found.workload.notes, *_wasteful(found)),
     )
+
+
+def _wasteful(found: Sized) -> tuple[str, ...]:
+    """Where the deadline is bought with idle GPUs, it says so."""
+    if found.utilization >= POOR:
+        return ()
+    batch = found.workload.training.global_batch
+    idle = f"the GPUs do {found.utilization:.0%} of their peak: a batch of {batch} is little for {found.gpus}"
+    return (f"{idle}; a larger --global-batch, or more time, takes far fewer",)
 
 
 def _whole(one: Machine, nodes: int, means: Means) -> Machine:

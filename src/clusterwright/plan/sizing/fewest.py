@@ -97,6 +97,11 @@ class Sized:
         training = self.workload.training
         return training.global_batch * training.seq_len / float(self.cut.time.total)
 
+    @property
+    def utilization(self) -> float:
+        """Model FLOPs over peak FLOPs (MFU)."""
+        return float(self.cut.time.ideal) / float(self.cut.time.total)
+
     def _hours(self, iteration_s: float) -> float:
         return self.workload.steps * iteration_s * self.slowdown / self.kept.share / HOUR_S
 
