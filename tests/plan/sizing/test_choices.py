@@ -1,10 +1,21 @@
 """Hardware side by side."""
 
+from dataclasses import replace
+
 import pytest
 
-from clusterwright.catalog import architecture, gpus
+from clusterwright.catalog import Own, architecture, gpus
 from clusterwright.catalog.fp64 import fp64
-from clusterwright.plan.sizing.choices import USUAL, Scenario, for_inference, for_science, for_training
+from clusterwright.catalog.prices import Deal, price
+from clusterwright.errors import WrightError
+from clusterwright.plan.sizing.choices import (
+    USUAL,
+    Scenario,
+    currency,
+    for_inference,
+    for_science,
+    for_training,
+)
 
 
 @pytest.mark.parametrize("scenario", Scenario)
@@ -39,3 +50,13 @@ def test_science_says_what_it_does_not_know(gpu):
     assert known.roof.matrix > known.roof.vector
     assert unknown.roof is None
     assert "not in the catalog" in unknown.why_not
+
+
+def test_prices_side_by_side_are_in_one_currency():
+    """One of the user's own in another is refused."""
+    mine = replace(price("h100-sxm-80gb", Deal.ON_DEMAND), currency="CNY")
+    cards = [gpus()["a100-sxm-80gb"], gpus()["h100-sxm-80gb"]]
+
+    assert currency(for_science(cards, fp64())) == "USD"
+    with pytest.raises(WrightError, match="currency-mixed"):
+        currency(for_science(cards, fp64(), Own(prices=(mine,))))

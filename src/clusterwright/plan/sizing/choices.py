@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog.prices import Deal, price
+from clusterwright.catalog.prices import Deal, Price, one_currency, price
 from clusterwright.errors import WrightError
 from clusterwright.plan.cost.estimate import priced
 from clusterwright.plan.cost.inputs import node_kw, server_of
@@ -55,6 +55,7 @@ class Money:
     bought: Estimate | None  # the servers alone
     rented: Estimate | None  # on demand: this workload; for inference and science, an hour of the GPUs
     kw: float  # of the servers under load
+    prices: tuple[Price, ...] = ()  # that it is made of
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,4 +122,14 @@ def money(gpu: Gpu, gpus: int, gpu_hours: float, own: Own | None = None) -> Mone
         bought=priced(bought).times(number, bought.currency) if bought else None,
         rented=priced(hour).times(gpu_hours, hour.currency) if hour else None,
         kw=number * node_kw(gpu, server).likely,
+        prices=tuple(each for each in (bought, hour) if each),
     )
+
+
+def currency(choices: Iterable[Choice]) -> str:
+    """The currency of all prices side by side.
+
+    Raises:
+        WrightError: currency-mixed, with both places.
+    """
+    return one_currency(each for choice in choices if choice.money for each in choice.money.prices)
