@@ -11,8 +11,6 @@ from clusterwright.plan.search.words import layout_words
 from clusterwright.units import HOUR_S, MINUTE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from clusterwright.plan.cost.estimate import Estimate
     from clusterwright.plan.sizing.answer import Answer
     from clusterwright.plan.sizing.choices import Choice
@@ -190,9 +188,12 @@ def _range(amount: Estimate | None) -> str:
     return "" if amount is None else f"{amount.low:,.0f} - {amount.high:,.0f}"
 
 
-def record(answer: Answer | None, bought: Materials | None, choices: Iterable[Choice]) -> dict[str, Any]:
+def record(answer: Answer | None, bought: Materials | None, choices: tuple[Choice, ...]) -> dict[str, Any]:
     """Everything as one document; hours of training, money and power beside the plain values."""
-    made: dict[str, Any] = {"choices": [_choice(each) for each in choices]}
+    made: dict[str, Any] = {
+        "choices": [_choice(each) for each in choices],
+        "choices_currency": currency(choices),
+    }
     if answer and bought:
         made |= {
             "size": _sized(answer.sized), "in_time": answer.in_time, "sure": answer.sure and _sized(answer.sure),
