@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterwright.cli._show import say, show_table, show_text
 from clusterwright.plan.search.words import layout_words
+from clusterwright.plan.sizing.choices import currency
 from clusterwright.units import HOUR_S, MINUTE_S
 
 if TYPE_CHECKING:
@@ -107,9 +108,8 @@ def _tell_choices(choices: tuple[Choice, ...]) -> None:
         heads, rows = ("GPU", "FP64 TFLOP/s", "matrix units", "GB/s", "FLOPs a byte at the ridge"), _roofs
     else:
         heads, rows = ("GPU", "GPUs", "nodes", "hours", "P10 - P90"), _trained
-    show_table(
-        (*heads, "kW", "bought", "rented", ""), [_row(each, rows(each), len(heads)) for each in choices]
-    )
+    columns = (*heads, "kW", f"{currency(choices)} bought", "rented", "")
+    show_table(columns, [_row(each, rows(each), len(heads)) for each in choices])
 
 
 def _row(each: Choice, cells: tuple[str, ...], width: int) -> tuple[str, ...]:
@@ -208,7 +208,9 @@ def record(answer: Answer | None, bought: Materials | None, choices: tuple[Choic
 
 def _among(answer: Answer) -> dict[str, Any] | None:
     among = answer.shared
-    return among and {
+    if among is None:
+        return None
+    return {
         "teams": among.teams, "headroom": among.headroom, "busy": among.busy, "nodes": among.nodes,
         "side_by_side": among.slots, "share": among.share, "load": among.load, "waits": among.waits,
         "wait_hours": among.wait_hours,
