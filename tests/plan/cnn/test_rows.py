@@ -15,9 +15,9 @@ MEASURED = ("samples_per_s_total", "samples_per_s_per_gpu", "time_to_train_min",
 
 
 def published():
-    """Rows of convolutional networks with a throughput."""
+    """Rows with a throughput."""
     rows = csv.DictReader(PUBLISHED.read_text("utf-8").splitlines())
-    return [row for row in rows if row["benchmark"].startswith("ResNet") and row["samples_per_s_total"]]
+    return [row for row in rows if row["samples_per_s_total"]]
 
 
 def row(**columns):
@@ -30,7 +30,7 @@ def test_one_gpu_is_within_the_gate():
     rows = [each for each in published() if each["num_gpus"] == "1"]
     errors = sorted(abs(samples_of_row(each)[0] / float(each["samples_per_s_total"]) - 1) for each in rows)
 
-    assert len(errors) > 20
+    assert len(errors) > 50
     assert statistics.median(errors) < 0.05
     assert errors[int(0.9 * len(errors))] < 0.15
 
@@ -129,3 +129,13 @@ def test_networks_are_known_by_many_spellings(text, name):
 
     assert found is not None
     assert found.network.name == name
+
+
+def test_bert_is_trained_by_the_same_rules():
+    """SQuAD is padded to 384 tokens; its gradients are exchanged after the backward pass."""
+    notes: list[str] = []
+    found = read(row(benchmark="BERT-large SQuAD finetune (Lambda)", precision="fp16"), notes)
+
+    assert found.software == "bert"
+    assert found.network.seq_len == 384
+    assert "sequences padded to 384 tokens" in notes

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from clusterwright.catalog.cnn import network
 from clusterwright.catalog.gpus import gpu
 from clusterwright.plan.cnn.coefficients import die, stored
-from clusterwright.plan.cnn.work import PASSES, peak, work
+from clusterwright.plan.cnn.products import PASSES
+from clusterwright.plan.cnn.work import peak, work
 
 A100 = gpu("a100-sxm-80gb")
 NETWORKS = st.sampled_from(

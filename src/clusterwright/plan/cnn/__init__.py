@@ -1,4 +1,4 @@
-"""Images per second of convolutional networks, on one GPU and on many."""
+"""Samples per second of convolutional networks, and of BERT beside them, on one GPU and on many."""
 
 from clusterwright.plan.cnn.feed import Feed
 from clusterwright.plan.cnn.scaling import Point, scaling

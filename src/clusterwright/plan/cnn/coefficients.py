@@ -29,13 +29,17 @@ class Software:
     layer_s: float  # of one layer in one iteration, however small the batch: launches and tails of kernels
     exposed: float  # share of the gradients' all-reduce that the backward pass does not hide
     gradient_bytes: float  # of one element in mixed precision
+    compute: float = 1.0  # rate of its matrix products over that of a deep convolution
+    joules: float = 1.0  # energy of its FLOPs, likewise
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
     """All of them."""
 
-    compute: Mapping[str, float]  # share of peak that a deep convolution reaches, by kind of die
+    compute: Mapping[
+        str, float
+    ]  # share of nominal peak of a deep convolution, by kind of die; clocks may be above nominal
     stream: Mapping[str, float]  # share of the memory's bandwidth, likewise
     software: Mapping[str, Software]
     softness: float  # exponent of the sum of compute and memory time of one convolution

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog.cnn import network
 from clusterwright.catalog.gpus import gpu
+from clusterwright.catalog.models import architecture
 from clusterwright.errors import WrightError
+from clusterwright.plan.cnn.encoder import Encoder
 from clusterwright.plan.cnn.machines import machine_of
+from clusterwright.plan.cnn.products import demand
 from clusterwright.plan.cnn.step import Job, step
 from clusterwright.plan.cnn.work import HALF
 
@@ -23,13 +26,21 @@ if TYPE_CHECKING:
 # Images of one GPU per GB of its memory that fill it with ResNet-50 at 224 pixels; for other networks by FLOPs.
 IMAGES_PER_GB = 16.0
 REFERENCE_FLOPS = 8.2e9
+# Sequences of one GPU per GB that fill it with BERT-large at 384 tokens; others by elements between the products.
+SEQUENCES_PER_GB = 1.2
+LENGTHS = (
+    (r"squad|question", 384),
+    (r"phase ?1|\b128\b", 128),
+)  # Devlin et al. 1810.04805, appendix A; else 512
+LONGEST = 512
+REFERENCE_TOKENS = 384
 UNKNOWN_GPU = "a100-sxm-80gb"
 
 
 def samples_of_row(
     row: Mapping[str, str], c: Coefficients | None = None
 ) -> tuple[float | None, str, Bound | None]:
-    """Images per second of all GPUs, what was inferred, and the bound; None where it is no known network."""
+    """Samples per second of all GPUs, what was inferred, and the bound; None where it is no known network."""
     notes: list[str] = []
     job = read(row, notes)
     if job is None:
@@ -40,17 +51,29 @@ def samples_of_row(
 
 def read(row: Mapping[str, str], notes: list[str]) -> Job | None:
     """What a row is about; None where its network is not known. What was inferred is added to `notes`."""
-    try:
-        net = network(_network_name(row))
-    except WrightError:
-        notes.append(f"network `{row.get('benchmark', '')}` not known")
+    net = _network(row, notes)
+    if net is None:
         return None
     chip = _gpu(row, notes)
     machine = machine_of(row, chip, notes)
     precision = _precision(row, notes)
-    return Job(
-        net, machine, _batch(row, net, chip, machine.gpus, precision, notes), precision, software(row, notes)
-    )
+    batch = _batch(row, net, chip, machine.gpus, precision, notes)
+    how = "bert" if isinstance(net, Encoder) else software(row, notes)
+    return Job(net, machine, batch, precision, how)
+
+
+def _network(row: Mapping[str, str], notes: list[str]) -> Cnn | Encoder | None:
+    text = row.get("benchmark", "").lower()
+    bert = re.search(r"\bbert[- ]?(large|base)\b", text)
+    if bert:
+        length = next((length for pattern, length in LENGTHS if re.search(pattern, text)), LONGEST)
+        notes.append(f"sequences padded to {length} tokens")
+        return Encoder(architecture(f"bert-{bert[1]}"), length)
+    try:
+        return network(_network_name(row))
+    except WrightError:
+        notes.append(f"network `{row.get('benchmark', '')}` not known")
+        return None
 
 
 def _network_name(row: Mapping[str, str]) -> str:
@@ -82,11 +105,16 @@ def _precision(row: Mapping[str, str], notes: list[str]) -> str:
     return "fp16"
 
 
-def _batch(row: Mapping[str, str], net: Cnn, chip: Gpu, gpus: int, precision: str, notes: list[str]) -> float:
+def _batch(
+    row: Mapping[str, str], net: Cnn | Encoder, chip: Gpu, gpus: int, precision: str, notes: list[str]
+) -> float:
     found = re.match(r"\s*(\d+(?:\.\d+)?)", row.get("global_batch", "") or "")
     if found and float(found[1]) > 0:
         return float(found[1]) / gpus
-    fill = IMAGES_PER_GB * (1.0 if precision in HALF else 0.5) * REFERENCE_FLOPS / net.flops
+    per_gb = IMAGES_PER_GB * REFERENCE_FLOPS / demand(net).flops
+    if isinstance(net, Encoder):
+        per_gb = SEQUENCES_PER_GB * REFERENCE_TOKENS / net.seq_len
+    fill = per_gb * (1.0 if precision in HALF else 0.5)
     batch = max(1, round(chip.memory_bytes / 1e9 * fill))
     notes.append(f"batch not given: {batch} a GPU, what its memory holds")
     return batch

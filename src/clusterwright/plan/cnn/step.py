@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.plan.cnn.coefficients import Coefficients, stored
 from clusterwright.plan.cnn.feed import Feed
+from clusterwright.plan.cnn.products import demand
 from clusterwright.plan.cnn.work import width, work
 from clusterwright.plan.collectives import near_gpus, seconds
 from clusterwright.plan.prediction import Bound
@@ -15,6 +16,7 @@ from clusterwright.plan.prediction import Bound
 if TYPE_CHECKING:
     from clusterwright.catalog.cnn import Cnn
     from clusterwright.plan.cnn.coefficients import Software
+    from clusterwright.plan.cnn.encoder import Encoder
     from clusterwright.plan.run import Machine
 
 BUCKET_BYTES = 25 * 2**20  # of gradients in one all-reduce (torch.nn.parallel.DistributedDataParallel)
@@ -28,11 +30,11 @@ MASTER_BYTES = (
 class Job:
     """What is trained on what."""
 
-    network: Cnn
+    network: Cnn | Encoder
     machine: Machine  # all GPUs of it, a replica each
     batch: float  # images of one GPU in one iteration
     precision: str = "fp16"  # fp16 (mixed), bf16, tf32, fp32
-    software: str = "pytorch"  # pytorch (channels last), pytorch-nchw, mxnet, tensorflow
+    software: str = "pytorch"  # pytorch (channels last), pytorch-nchw, mxnet, tensorflow, bert
     feed: Feed = field(default_factory=Feed)
 
 
@@ -97,7 +99,7 @@ def step(job: Job, c: Coefficients | None = None, *, own_s: float | None = None)
 def _beside(job: Job, how: Software) -> tuple[float, float]:
     """What an iteration costs however small the batch: each layer's kernels, and the optimiser."""
     optimizer = job.network.parameters * MASTER_BYTES / job.machine.gpu.memory_bytes_per_s
-    return how.layer_s * len(job.network.layers), optimizer
+    return how.layer_s * demand(job.network).layers, optimizer
 
 
 def _exposed(job: Job, compute: float, how: Software) -> float:

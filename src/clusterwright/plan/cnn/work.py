@@ -1,21 +1,22 @@
-"""Seconds of one image's forward and backward pass on a GPU: convolutions, and the traffic between them."""
+"""Seconds of one sample's forward and backward pass on a GPU: matrix products, and the traffic between them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog.cnn import Convolution
 from clusterwright.plan.cnn.coefficients import die
+from clusterwright.plan.cnn.products import PASSES, demand
 from clusterwright.plan.collectives.coefficients import nearest
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.cnn import Cnn, Dense
+    from clusterwright.catalog.cnn import Cnn
     from clusterwright.catalog.gpu import Gpu
     from clusterwright.plan.cnn.coefficients import Coefficients, Software
+    from clusterwright.plan.cnn.encoder import Encoder
+    from clusterwright.plan.cnn.products import Product
 
 TENSOR_CORE_WIDTH = 8  # channels of the narrowest tile (PTX mma m16n8k16): fewer in a group leave it idle
-PASSES = 3  # forward, gradient of the input, gradient of the weights
 # Squeeze and excitation, of its whole input: mean and product 3 times forward; 4 backward, for both factors.
 SQUEEZE_TRAFFIC = 7
 HALF = {"fp16", "bf16", "mixed", "amp"}
@@ -35,31 +36,33 @@ def width(precision: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Seconds of a GPU for one image, forward and backward, without what an iteration costs by itself."""
+    """Seconds of a GPU for one sample, forward and backward, without what an iteration costs by itself."""
 
     total: float
     compute: float  # of the matrix units, had they nothing to wait for
     memory: float  # of the memory, likewise
 
 
-def work(network: Cnn, gpu: Gpu, precision: str, batch: float, how: Software, c: Coefficients) -> Work:
-    """One image of a batch: the batch shares the reading of the weights."""
-    kind, size = die(gpu), width(precision)
+def work(
+    network: Cnn | Encoder, gpu: Gpu, precision: str, batch: float, how: Software, c: Coefficients
+) -> Work:
+    """One sample of a batch: the batch shares the reading of the weights."""
+    asked, kind, size = demand(network), die(gpu), width(precision)
     stream = gpu.memory_bytes_per_s * nearest(c.stream, kind)
-    flops = peak(gpu, precision) * nearest(c.compute, kind)
+    flops = peak(gpu, precision) * nearest(c.compute, kind) * how.compute
     plain = "tf32" not in gpu.peak and precision not in HALF
-    layers, computes, memories = 0.0, 0.0, 0.0
-    for index, layer in enumerate(network.layers):
-        passes = PASSES if index else PASSES - 1  # nobody wants the gradient of the picture
-        faster = c.winograd if plain and _is_winograd(layer) else 1.0
-        compute = passes * layer.flops / (flops * faster * _filling(layer, c))
-        memory = passes * size * (_elements(layer) + layer.weights / batch) / stream
-        layers += (compute**c.softness + memory**c.softness) ** (1 / c.softness)
+    products, computes, memories = 0.0, 0.0, 0.0
+    for each in asked.products:
+        many = each.passes * each.times
+        faster = c.winograd if plain and each.winograd else 1.0
+        compute = many * each.flops / (flops * faster * _filling(each, c))
+        memory = many * size * (each.elements + each.weights / batch) / stream
+        products += (compute**c.softness + memory**c.softness) ** (1 / c.softness)
         computes, memories = computes + compute, memories + memory
-    touched = _normed(network) * (how.traffic_16 if size == 2 else how.traffic_32)
-    between = size * (touched + _squeezed(network) * SQUEEZE_TRAFFIC) / stream
-    energy = network.flops * PASSES * nearest(c.joule_per_flop, kind) * size / 2
-    limited = _limited(layers + between, energy / gpu.power_w if gpu.power_w else 0.0)
+    touched = asked.between * (how.traffic_16 if size == 2 else how.traffic_32)
+    between = size * (touched + asked.squeezed * SQUEEZE_TRAFFIC) / stream
+    energy = asked.flops * PASSES * nearest(c.joule_per_flop, kind) * how.joules * size / 2
+    limited = _limited(products + between, energy / gpu.power_w if gpu.power_w else 0.0)
     return Work(limited + how.image_s, computes, memories + between)
 
 
@@ -68,33 +71,6 @@ def _limited(time: float, least: float) -> float:
     return float((time**4 + least**4) ** 0.25)
 
 
-def _is_winograd(layer: Convolution | Dense) -> bool:
-    return isinstance(layer, Convolution) and layer.kernel == 3 and layer.stride == 1 and layer.groups == 1
-
-
-def _filling(layer: Convolution | Dense, c: Coefficients) -> float:
+def _filling(each: Product, c: Coefficients) -> float:
     """Share of the matrix units' rate that the shape allows: long inner products, full tiles."""
-    if not isinstance(layer, Convolution):
-        return layer.inputs / (layer.inputs + c.depth)
-    inner = layer.inputs // layer.groups * layer.kernel**2
-    wide = layer.outputs / layer.groups
-    return inner / (inner + c.depth) * wide / (wide + TENSOR_CORE_WIDTH)
-
-
-def _elements(layer: Convolution | Dense) -> int:
-    """Elements of one image that a pass reads and writes."""
-    if not isinstance(layer, Convolution):
-        return layer.inputs + layer.outputs
-    return layer.inputs * layer.height * layer.width * layer.stride**2 + layer.elements
-
-
-def _normed(network: Cnn) -> int:
-    """Elements of one image that go through norms, activations and sums between convolutions."""
-    return sum(layer.elements for layer in network.convolutions)
-
-
-def _squeezed(network: Cnn) -> int:
-    """Elements of one image that squeeze and excitation weighs: the output before each pair of 1x1 on one pixel."""
-    layers = network.convolutions
-    starts = [i for i in range(1, len(layers)) if layers[i].height == 1 < layers[i - 1].height]
-    return sum(layers[index - 1].elements for index in starts)
+    return each.inner / (each.inner + c.depth) * each.wide / (each.wide + TENSOR_CORE_WIDTH)

@@ -1,0 +1,92 @@
+"""What a network asks of a GPU for one sample: its matrix products, and what lies between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from clusterwright.catalog.cnn import Cnn, Convolution, Dense
+from clusterwright.plan.cnn.encoder import Encoder
+
+PASSES = 3  # forward, gradient of the input, gradient of the weights
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One matrix product, or a convolution seen as one; of one sample, forward."""
+
+    flops: float
+    elements: float  # read and written
+    weights: float  # read once for a whole batch
+    inner: float  # length of an inner product
+    wide: float  # columns of one group
+    passes: int = PASSES
+    times: int = 1  # as many alike
+    winograd: bool = False  # a dense 3x3 of stride one
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """All of one network."""
+
+    products: tuple[Product, ...]
+    layers: int  # that are launched one by one
+    between: float  # elements of activations that norms, activations and sums go over
+    squeezed: float  # elements that squeeze and excitation weighs
+    parameters: float
+    flops: float  # forward
+
+
+@cache
+def demand(network: Cnn | Encoder) -> Demand:
+    """Counted from the network's layers."""
+    if isinstance(network, Encoder):
+        return _of_encoder(network)
+    # nobody wants the gradient of the picture
+    products = [_of_layer(layer, PASSES if i else PASSES - 1) for i, layer in enumerate(network.layers)]
+    between = sum(layer.elements for layer in network.convolutions)
+    return Demand(
+        tuple(products), len(products), between, _squeezed(network), network.parameters, network.flops
+    )
+
+
+def _of_layer(layer: Convolution | Dense, passes: int) -> Product:
+    if not isinstance(layer, Convolution):
+        elements = layer.inputs + layer.outputs
+        return Product(layer.flops, elements, layer.weights, layer.inputs, layer.outputs, passes)
+    inner = layer.inputs // layer.groups * layer.kernel**2
+    elements = layer.inputs * layer.height * layer.width * layer.stride**2 + layer.elements
+    winograd = layer.kernel == 3 and layer.stride == 1 and layer.groups == 1
+    wide = layer.outputs / layer.groups
+    return Product(layer.flops, elements, layer.weights, inner, wide, passes, winograd=winograd)
+
+
+def _squeezed(network: Cnn) -> float:
+    """The outputs before each pair of 1x1 convolutions on one pixel."""
+    layers = network.convolutions
+    starts = [i for i in range(1, len(layers)) if layers[i].height == 1 < layers[i - 1].height]
+    return float(sum(layers[index - 1].elements for index in starts))
+
+
+def _of_encoder(network: Encoder) -> Demand:
+    shape, tokens = network.architecture, network.seq_len
+    hidden, ffn = shape.hidden, shape.ffn
+    scores = shape.heads * tokens**2
+    square = Product(
+        2 * tokens * hidden**2, 2 * tokens * hidden, hidden**2, hidden, hidden, times=4 * shape.layers
+    )
+    wide = Product(
+        2 * tokens * hidden * ffn, tokens * (hidden + ffn), hidden * ffn, hidden, ffn, times=2 * shape.layers
+    )
+    attention = Product(
+        2 * tokens**2 * hidden,
+        2 * tokens * hidden + scores,
+        0,
+        shape.head_dim,
+        tokens,
+        times=2 * shape.layers,
+    )
+    products = (square, wide, attention)
+    between = shape.layers * (tokens * (5 * hidden + ffn) + scores)
+    flops = sum(each.flops * each.times for each in products)
+    return Demand(products, sum(each.times for each in products), between, 0.0, network.parameters, flops)
