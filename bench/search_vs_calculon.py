@@ -74,6 +74,7 @@ def calculon(checkout: Path, python: str, gpus: int, batch: int) -> dict[str, fl
     layout = f"tp {cut['tensor_par']} pp {cut['pipeline_par']} dp {cut['data_par']} microbatch {cut['microbatch_size']}"
     return {
         "plans": plans,
+        "search_s": cpu,
         "cpu_s": cpu,
         "wall_s": wall,
         "best_s": best["stats"]["total_time"],
