@@ -26,6 +26,7 @@ CLAIMS: tuple[Callable[[], Checked], ...] = (
     money.half_idle,
     sharing.headroom,
     networks.hdr100,
+    networks.hdr100_latency,
     networks.two_25gbe,
     collectives.one_server,
     collectives.four_servers,

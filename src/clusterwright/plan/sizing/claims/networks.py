@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog import architecture, architectures
+from clusterwright.catalog import architecture, architectures, parts
 from clusterwright.plan.collectives import Kind, seconds
 from clusterwright.plan.fabric.design import design
 from clusterwright.plan.fabric.parts import Kind as FabricKind
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Machine
 
 HDR = Switch(40, 200 * GBIT, "QM8700")  # 40 ports of HDR
+HDR_US = 0.6  # of HDR, adapter to adapter (https://github.com/stas00/ml-engineering, network/README.md)
 NODES = 16
 LATE_BYTES = 8 * 1024  # a message whose time is all latency
 MATTERS = 0.10  # a network matters where it costs more than a tenth of the throughput
@@ -128,6 +129,19 @@ def hdr100() -> Checked:
         Verdict.DISAGREE,
         f"A printing error of the unit: {8 * line:.0f} Gbit/s are {line:.3g} GB/s, and no more gets through. "
         f"90 Gbit/s, {90 / 8 / line:.0%} of the line, is what one sees.",
+    )  # fmt: skip
+
+
+def hdr100_latency() -> Checked:
+    """Below 1.5 us: two adapters and a switch."""
+    hop = parts.switch("qm8700").latency_s * 1e6
+    whole = HDR_US + hop
+    return Checked(
+        "hdr100-latency", "V2", "HDR100: below 1.5 us with ib_send_lat",
+        1.5, whole, "us", f"two adapters, {HDR_US:g} us, and one switch, {hop:.2g} us; cables are 5 ns a metre",
+        Verdict.AGREE if whole < 1.5 else Verdict.DISAGREE,
+        f"There is room for {(1.5 - whole) / hop:.0f} more switches of the kind, so a tree of three levels keeps it, too. "
+        "It is the latency of the wire: NCCL's own steps cost more.",
     )  # fmt: skip
 
 
