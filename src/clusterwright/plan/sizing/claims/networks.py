@@ -140,7 +140,7 @@ def hdr100_latency() -> Checked:
         "hdr100-latency", "V2", "HDR100: below 1.5 us with ib_send_lat",
         1.5, whole, "us", f"two adapters, {HDR_US:g} us, and one switch, {hop:.2g} us; cables are 5 ns a metre",
         Verdict.AGREE if whole < 1.5 else Verdict.DISAGREE,
-        f"There is room for {(1.5 - whole) / hop:.0f} more switches of the kind, so a tree of three levels keeps it, too. "
+        f"There is room for {int((1.5 - whole) / hop)} more switches of the kind; a tree of three levels passes 5. "
         "It is the latency of the wire: NCCL's own steps cost more.",
     )  # fmt: skip
 
