@@ -61,7 +61,9 @@ def _offs(row: dict[str, str], known: Known) -> Iterator[Off]:
     if "collective" in row:
         yield _collective(row)
     elif "benchmark" in row:
-        label = f"{row['benchmark']} {row['num_gpus']} x {row['gpu_type']} {row['precision']}, {row['framework']}"
+        label = (
+            f"{row['benchmark']} {row['num_gpus']} x {row['gpu_type']} {row['precision']}, {row['framework']}"
+        )
         predicted, measured = float(row["predicted_samples_per_s_total"]), float(row["samples_per_s_total"])
         yield Off(row["source"], label, predicted, measured, group=KINDS[4])
     else:
@@ -70,7 +72,9 @@ def _offs(row: dict[str, str], known: Known) -> Iterator[Off]:
 
 def _collective(row: dict[str, str]) -> Off:
     size = int(row["size_bytes"])
-    label = f"{row['collective']} {row['num_gpus']} x {row['gpu_type']}, {row['fabric'][:40]}, {size >> 20} MiB"
+    label = (
+        f"{row['collective']} {row['num_gpus']} x {row['gpu_type']}, {row['fabric'][:40]}, {size >> 20} MiB"
+    )
     predicted, measured = float(row["predicted_busbw_gbps"]), float(row["busbw_GBps"])
     return Off(row["source"], label, predicted, measured, group=KINDS[2] if size >= LARGE else KINDS[3])
 
