@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from clusterwright.plan.cnn.coefficients import Coefficients
     from clusterwright.plan.prediction import Bound
 
-# Images of one GPU per GB of its memory that fill it with ResNet-50 at 224 pixels; for other networks by FLOPs.
+# Images of one GPU per GB of the memory that weights leave, ResNet-50 at 224 pixels; other networks by FLOPs.
 IMAGES_PER_GB = 16.0
 REFERENCE_FLOPS = 8.2e9
-# Sequences of one GPU per GB that fill it with BERT-large at 384 tokens; others by elements between the products.
-SEQUENCES_PER_GB = 1.2
+SEQUENCES_PER_GB = 1.5  # of BERT-large at 384 tokens, of the memory that is left
+STATE_BYTES = 16  # of a weight: fp32 copy, gradient, two moments of Adam (momentum alone, of a small network)
 LENGTHS = (
     (r"squad|question", 384),
     (r"phase ?1|\b128\b", 128),
@@ -115,7 +115,8 @@ def _batch(
     if isinstance(net, Encoder):
         per_gb = SEQUENCES_PER_GB * REFERENCE_TOKENS / net.seq_len
     fill = per_gb * (1.0 if precision in HALF else 0.5)
-    batch = max(1, round(chip.memory_bytes / 1e9 * fill))
+    left = chip.memory_bytes - demand(net).parameters * STATE_BYTES
+    batch = max(1, round(left / 1e9 * fill))
     notes.append(f"batch not given: {batch} a GPU, what its memory holds")
     return batch
 
