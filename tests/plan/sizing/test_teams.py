@@ -61,9 +61,9 @@ def test_without_headroom_the_queue_never_ends():
 
 
 def test_the_wait_is_what_a_simulation_gives():
-    """60,000 trainings by dice, three at once: within one in twenty."""
+    """200,000 trainings by dice, three at once: within one in twenty."""
     dice, free, now, waited = random.Random(2), [0.0] * 3, 0.0, []
-    for _ in range(60_000):
+    for _ in range(200_000):
         now += dice.expovariate(2.0)
         first = min(range(3), key=free.__getitem__)
         start = max(now, free[first])
