@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.errors import Finding, WrightError
 from clusterwright.plan import memory, speed
-from clusterwright.plan.predict import encoders, headers
+from clusterwright.plan.predict import headers
 from clusterwright.plan.predict.cells import Cells
 from clusterwright.plan.predict.infer_memory_notes import definition
 from clusterwright.plan.predict.runs import run_with_peak
@@ -126,23 +126,17 @@ def of_collective(row: dict[str, str], _known: Known) -> dict[str, str]:
     }
 
 
-def of_cnn(row: dict[str, str], known: Known) -> dict[str, str]:
+def of_cnn(row: dict[str, str], _known: Known) -> dict[str, str]:
     """A convolutional network, or BERT beside it: samples a second, of all GPUs and of one."""
     from clusterwright.plan.cnn import rows  # noqa: PLC0415 (few tables are of these)
 
-    if encoders.model_of(row):
-        total, note, bound = encoders.sequences_per_s(row, known)
-    else:
-        images, note, kind = rows.samples_of_row(row)
-        if images is None:
-            raise WrightError.of(
-                "predict-unknown-model", note, "name it as torchvision does, such as ResNet-50"
-            )
-        total, bound = images, str(kind)
+    total, note, bound = rows.samples_of_row(row)
+    if total is None:
+        raise WrightError.of("predict-unknown-model", note, "name it as torchvision does, such as ResNet-50")
     return {
         "predicted_samples_per_s_total": number(total),
         "predicted_samples_per_s_per_gpu": number(total / float(row["num_gpus"] or 1)),
-        "predicted_bound": bound,
+        "predicted_bound": str(bound),
         "prediction_note": note,
     }
 
