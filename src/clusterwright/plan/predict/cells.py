@@ -17,6 +17,12 @@ WORDS = ("source", "precision", "task", "notes_url")
 COLUMNS = (*SHAPE, *MACHINE, *BATCH, *CUT, *WORDS)
 
 
+# More than anyone has, by a factor of ten and more: beyond it is a slip, and formulas need not be asked.
+LARGEST = {
+    "layers": 10_000, "heads": 100_000, "kv_heads": 100_000, "hidden": 10**6, "tp": 10**5, "pp": 10**4,
+    "size_bytes": 10**15,
+}  # fmt: skip
+_LARGEST = 10**9
 _WORDY = {*WORDS, "model", "recompute"}  # "none" says something there
 _BLANK = {"-", "--", "?", "n/a", "na", "nan", "none", "null", "unknown", "auto"}
 
@@ -57,6 +63,9 @@ class Cells:
         value = self.number(column)
         if value is None:
             return None
+        if value > LARGEST.get(column, _LARGEST):
+            self.wrong("predict-not-a-size", f"{column} is {self.row[column]}, more than any that exists")
+            return None
         if value < 1 or value != int(value):
             self.wrong(
                 "predict-not-a-size", f"{column} is {self.row[column]}, which is not a whole number above 0"
@@ -64,9 +73,17 @@ class Cells:
             return None
         return int(value)
 
+    def positive(self, column: str) -> float | None:
+        """A number above zero; None where blank, and where it is none (which is a problem)."""
+        value = self.number(column)
+        if value is None or value > 0:
+            return value
+        self.wrong("predict-not-a-size", f"{column} is {self.row[column]}, which is not above 0")
+        return None
+
     def number(self, column: str) -> float | None:
         """A finite number; None where blank, and where it is none (which is a problem)."""
-        text = self.row[column].replace(",", "").replace("_", "")
+        text = self.row[column].split("(")[0].replace(",", "").replace("_", "").strip()  # `4e9 (nominal)`
         if not text:
             return None
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import lcm
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,7 @@ def layout(cells: Cells, setting: Setting) -> tuple[Layout, int]:
             interleave=habits.interleave(cells, setting, pp, batch // (dp * micro)),
             micro_batch=micro,
             zero=zero,
-            shard=_shard(cells, setting, dp * cp),
+            shard=_shard(cells, setting, dp, cp),
             recompute=habits.recompute(cells, setting, zero),
             sequence_parallel=habits.sequence_parallel(cells, setting, tp),
             offload=habits.offload(cells),
@@ -90,12 +91,15 @@ def _zero(cells: Cells, setting: Setting) -> int:
     return stage
 
 
-def _shard(cells: Cells, setting: Setting, replicas: int) -> int:
-    """GPUs that share one copy: of `FSDP:n` n, of hybrid sharding a node's; 0: all."""
-    said = data_parallel_degree(cells) or 0
-    if says(cells, r"\bFSDP:") and said < replicas:
-        return said
-    return min(setting.node, replicas) if says(cells, _HYBRID) else 0
+def _shard(cells: Cells, setting: Setting, dp: int, cp: int) -> int:
+    """GPUs that share one copy: of `FSDP:n` n replicas, as said in words, of hybrid sharding a node's; 0: all."""
+    degree = data_parallel_degree(cells) or 0
+    if says(cells, r"\bFSDP:") and degree < dp:
+        return degree * cp
+    told = re.search(r"(?:spread|sharded) over (\d+) GPUs", cells.words, re.IGNORECASE)
+    if told and 0 < int(told[1]) < dp * cp:
+        return int(told[1])
+    return min(setting.node, dp * cp) if says(cells, _HYBRID) else 0
 
 
 def _model_parallel(cells: Cells, setting: Setting, zero: int) -> tuple[int, int, int]:

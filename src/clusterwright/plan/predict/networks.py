@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.machines import Wiring, machine, usual_node
+from clusterwright.plan.machines import NODE_GPUS, REFERENCE_PORTS, Wiring, machine, usual_node
+from clusterwright.plan.predict.clouds import network_of
 
 if TYPE_CHECKING:
     from clusterwright.catalog.gpu import Gpu
@@ -14,14 +15,17 @@ if TYPE_CHECKING:
 
 _KINDS = (
     (r"omni-?path|\bopa\b", "omnipath"),
-    (r"roce|efa|ethernet|gbe\b|tcp", "roce"),
+    (r"tcpx", "tcpx"),
+    (r"\befa\b", "efa"),
+    (r"roce|ethernet|gbe\b|tcp", "roce"),
     (r"infiniband|\bib\b|\b(?:hdr|ndr|edr|xdr)|connectx", "infiniband"),
 )
 _PLAIN_ETHERNET = r"(?:\d+ ?gbe\b|ethernet|tcp)(?!.*roce)"
 # Gbit/s of one port, four lanes (InfiniBand Trade Association: EDR 25, HDR 50, NDR 100, XDR 200 per lane).
 _GENERATIONS = {"edr": 100, "hdr": 200, "ndr": 400, "xdr": 800, "fdr": 56}
-_RATE = r"(\d+(?:\.\d+)?)\s*(?:gb/s|gbps|gbit/s|gbits|gb/sec|gbe|g\b)"
+_RATE = r"(\d+(?:\.\d+)?)\s*(gb/s|gbps|gbit/s|gbits?|gb/sec|gbe|gb(?=\s+[a-z])|g\b)"
 _GBIT = 1e9
+_BYTE = 8  # bits; `GB/s` with a capital B is of bytes
 
 
 def of_row(cells: Cells, gpu: Gpu, gpus: int) -> Machine:
@@ -29,20 +33,41 @@ def of_row(cells: Cells, gpu: Gpu, gpus: int) -> Machine:
     per_node = cells.whole("gpus_per_node")
     if per_node is None and gpus > usual_node(gpu):
         cells.note(f"GPUs per node not given: {usual_node(gpu)}, as usual of {gpu.name}")
-    return machine(gpu, gpus, _wiring(cells, gpus, per_node or usual_node(gpu), given=per_node))
+    return machine(gpu, gpus, _wiring(cells, gpu, gpus, per_node or usual_node(gpu)))
 
 
-def _wiring(cells: Cells, gpus: int, per_node: int, given: int | None) -> Wiring:
-    words = cells.text("interconnect").lower()
+def _wiring(cells: Cells, gpu: Gpu, gpus: int, per_node: int) -> Wiring:
+    text = cells.text("interconnect")
+    words = re.sub(_RATE, _in_bits, text, flags=re.IGNORECASE).lower()
     kind = next((name for pattern, name in _KINDS if re.search(pattern, words)), None)
     if kind == "roce" and re.search(_PLAIN_ETHERNET, words):
         kind = "ethernet"
     ports, bits = _ports(words, per_node)
+    if bits is None and (rented := network_of(words)):
+        kind, ports, bits = rented[0], float(rented[1]), rented[2] * _GBIT
     if kind == "ethernet" and ports is None:
         ports = 1  # of a node of its own; RDMA networks have a port for every GPU or two
     if gpus > per_node and bits is None and "dgx" not in words:
         cells.note("network not given: as in the maker's reference system of this GPU")
-    return Wiring(gpus_per_node=given, network=kind, nics=ports, nic_bits_per_s=bits)
+    return Wiring(
+        gpus_per_node=cells.whole("gpus_per_node"),
+        network=kind,
+        nics=ports or _usual_ports(gpu, per_node),
+        nic_bits_per_s=bits,
+    )
+
+
+def _usual_ports(gpu: Gpu, per_node: int) -> float | None:
+    """Those of the reference system, in proportion, where there is none with nodes of this size."""
+    whole = REFERENCE_PORTS.get((gpu.arch, NODE_GPUS))
+    if whole is None or (gpu.arch, per_node) in REFERENCE_PORTS:
+        return None
+    return max(1.0, whole[0] * per_node / NODE_GPUS)
+
+
+def _in_bits(found: re.Match[str]) -> str:
+    """`50 GB/s` as `400gb/s`; a rate in bits as it is."""
+    return f"{float(found[1]) * _BYTE:g}gb/s" if found[2].startswith("GB/") else found[0]
 
 
 def _ports(words: str, per_node: int) -> tuple[float | None, float | None]:
@@ -73,7 +98,7 @@ def _gbits(words: str) -> float | None:
 
 def _many(words: str) -> int | None:
     """The number in `8x HDR`, `x4 per node`."""
-    found = re.search(r"(?<![\w.])(\d+)\s*x\s|\bx\s?(\d+)\b|(?<![\w.])(\d+)x(?=[a-z ])", words)
+    found = re.search(r"(?<![\w.])(\d+)\s*x(?=[\sa-z\d])|\bx\s?(\d+)\b", words)
     return int(next(group for group in found.groups() if group)) if found else None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog.model import Architecture
 from clusterwright.catalog.models import architectures
 from clusterwright.plan.parameters import count
+from clusterwright.plan.predict.cells import LARGEST
 from clusterwright.plan.predict.words import says
 from clusterwright.spec.report import did_you_mean
 
@@ -61,7 +62,7 @@ def architecture(
     name, known = _name(text), named(text) if text else None
     if known:
         model = _of_catalogue(cells, known)
-    elif cells.number("params_b") or cells.whole("hidden"):
+    elif cells.positive("params_b") or cells.whole("hidden"):
         model = _of_size(cells, name)
     else:
         message = f"model `{text}` is not in the catalogue, and the row has no shape or size"
@@ -137,7 +138,7 @@ def _of_size(cells: Cells, name: str) -> Architecture:
 
 
 def _usual_hidden(cells: Cells) -> int:
-    parameters = (cells.number("params_b") or 1.0) * 1e9
+    parameters = (cells.positive("params_b") or 1.0) * 1e9
     step = 1024 if parameters > 3e9 else 128
     width: float = (parameters / 12 * _WIDE) ** (1 / 3)
     hidden = max(step, round(width / step) * step)
@@ -147,8 +148,8 @@ def _usual_hidden(cells: Cells) -> int:
 
 def _usual_layers(cells: Cells, hidden: int) -> int:
     stages = cells.whole("pp") or 1
-    parameters = (cells.number("params_b") or 1.0) * 1e9
-    layers = max(1, round(parameters / (12 * hidden**2) / stages)) * stages
+    parameters = (cells.positive("params_b") or 1.0) * 1e9
+    layers = min(max(1, round(parameters / (12 * hidden**2) / stages)) * stages, LARGEST["layers"])
     cells.note(f"layers not given: {layers}, from the number of parameters")
     return layers
 
@@ -216,6 +217,6 @@ def _dense_layers(frequency: str) -> int:
 
 def _compare(cells: Cells, model: Architecture) -> None:
     """A note where the shape has another number of parameters than the row says."""
-    said, counted = cells.number("params_b"), count(model).total / 1e9
+    said, counted = cells.positive("params_b"), count(model).total / 1e9
     if said and abs(counted / said - 1) > _APART and not says(cells, "cut to|reduced|proxy"):
         cells.note(f"the shape has {counted:.3g} billion parameters, the row says {said:g}")

@@ -37,7 +37,12 @@ _SETTING = re.compile(
     r"|megatron-fsdp-main-grads-dtype)"
     r"=(\([^;]*|\[[^\]]*\]|[\w.+*-]+)"
 )
-_DEGREE = re.compile(r"\b(?:DP|FSDP|HSDP|DDP)\s*[:=]\s*(\d+)")
+_COUNTS = {
+    "TP", "PP", "CP", "EP", "VP", "MBS", "GA", "GAS", "grad_accum", "num-experts", "moe-router-topk",
+    "moe-ffn-hidden-size", "moe-shared-expert-intermediate-size", "expert-tensor-parallel-size",
+    "expert-model-parallel-size", "mtp-num-layers", "num-distributed-optimizer-instances",
+}  # fmt: skip
+_DEGREE = re.compile(r"\b(?:DP|FSDP|HSDP|DDP)\s*[:=]\s*([1-9]\d*)")
 
 
 def precision(cells: Cells, gpu_name: str) -> str:
@@ -66,7 +71,10 @@ def _is_old(gpu_name: str) -> bool:
 
 def settings(cells: Cells) -> dict[str, str]:
     """`name=value` settings named in the notes; measured figures there have other names and are not read."""
-    return dict(_SETTING.findall(cells.text("notes_url")))
+    found = _SETTING.findall(cells.text("notes_url"))
+    return {
+        name: value for name, value in found if name not in _COUNTS or re.fullmatch(r"[1-9]\d{0,6}", value)
+    }
 
 
 def data_parallel_degree(cells: Cells) -> int | None:
