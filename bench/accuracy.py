@@ -16,6 +16,7 @@ from pathlib import Path
 import accuracy_memory
 import accuracy_others
 import accuracy_time
+import unseen
 from accuracy_gates import Measures
 from accuracy_page import page
 from accuracy_plot import plot
@@ -70,6 +71,7 @@ def measure() -> tuple[Measures, list[str]]:
             networks_in=accuracy_others.networks(held=False),
             scaling=accuracy_others.scaling(held=True),
             scaling_in=accuracy_others.scaling(held=False),
+            unseen=unseen.offs(unseen.answered()),
         ),
         wrong,
     )
@@ -83,6 +85,7 @@ def fingerprint() -> dict[str, float]:
         "memory": accuracy_memory.in_sample(),
         "collectives": accuracy_others.collectives(held=False),
         "networks": accuracy_others.networks(held=False),
+        "unseen": unseen.offs(unseen.answered()),
     }
     return {
         f"{what} {source}": round(score(mine).median, 5)

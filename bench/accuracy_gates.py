@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from accuracy_rivals import CALCULON_A100, CALCULON_OOM, SIMUMAX_MEMORY
@@ -43,6 +43,7 @@ class Measures:
     networks_in: Sequence[Off]
     scaling: Sequence[float]
     scaling_in: Sequence[float]
+    unseen: Sequence[Off]  # of bench/unseen, with the stored coefficients
 
 
 Belongs = Callable[[Measured], bool]
@@ -68,6 +69,7 @@ def _time_gates(found: Measures) -> list[Gate]:
         _time(found, ("G4", "the same, complete rows"), "none published",
               lambda one: one.complete and one.source.startswith(NVIDIA), median=0.08, p90=0.20),
         _time(found, ("G5", "fully sharded (FSDP, ZeRO-3)"), "none", lambda one: one.run.layout.zero == 3, median=0.08),
+        *_unseen(found),
         *_slopes(found),
         _ranges(found),
         _layouts(found),
@@ -101,6 +103,16 @@ def _gate(names: tuple[str, str], known: str, scores: tuple[Score, Score], aims:
 
 def _value(of: Score, name: str) -> float:
     return abs(of.worst.error) if name == "most" else float(getattr(of, name))
+
+
+def _unseen(found: Measures) -> list[Gate]:
+    """Times of bench/unseen; nothing of it was ever in a fit, so there is no sample to be in."""
+    mine = [each for each in found.unseen if each.group == "time"]
+    if not mine:
+        return []
+    what = "sources that nothing was fitted on, all rows"
+    gate = _gate(("unseen", what), "-", (score(mine), score(mine)), {"median": 0.08, "p90": 0.30})
+    return [replace(gate, in_sample="-")]
 
 
 def _slopes(found: Measures) -> list[Gate]:

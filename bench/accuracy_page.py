@@ -42,6 +42,7 @@ def page(found: Measures, wrong: Sequence[str]) -> str:
         ),
         _gates(gates(found)),
         _bad(found),
+        _unseen(found),
         _times(found),
         _calculon(found),
         _layouts(found),
@@ -179,6 +180,24 @@ def _bad(found: Measures) -> str:
     return "## Where it is bad\n\n" + "\n".join(
         f"{what}:\n\n{chr(10).join(each) or 'none'}\n" for what, each in lists
     )
+
+
+def _unseen(found: Measures) -> str:
+    head = ("", "rows", "median", "P90", "bias", "in range", "worst row")
+    parts = [
+        "## Sources that nothing was fitted on\n\n"
+        "bench/unseen, predicted as `wright plan predict` does, with the coefficients that are shipped.\n"
+    ]
+    for kind, members in by(found.unseen, lambda each: each.group).items():
+        groups = {**by(members, lambda each: each.source), "all": members}
+        rows = [[name, *_short(score(mine))] for name, mine in groups.items()]
+        parts.append(table((kind, *head[1:]), rows))
+    return "\n".join(parts)
+
+
+def _short(of: Score) -> list[str]:
+    shares = [f"{of.median:.1%}", f"{of.p90:.1%}", f"{of.bias:+.1%}", _share(of.inside)]
+    return [str(of.rows), *shares, f"{of.worst.label} {of.worst.error:+.0%}"]
 
 
 def _calculon(found: Measures) -> str:
