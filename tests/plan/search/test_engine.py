@@ -14,7 +14,6 @@ from clusterwright.plan.run import Layout, Machine, Network, Offload, Recompute,
 from clusterwright.plan.search import Family, Options, search
 from clusterwright.plan.search.engine import Searcher
 from clusterwright.plan.search.meshes import meshes
-from clusterwright.plan.search.room import Fitting
 from clusterwright.plan.search.space import block_of, rows_of
 from clusterwright.plan.speed import iteration
 
@@ -275,9 +274,21 @@ def test_no_layout_takes_less_than_its_floor(name):
     for rows in rows_of(searcher.meshes, training, searcher.options):
         for schedule in searcher.options.schedules:
             block = block_of(rows, training, on, searcher.options, schedule)
-            whole = Fitting(rows, schedule, block.valid, block.valid)
             with np.errstate(all="ignore"):
                 time = np.broadcast_to(iteration(searcher.plan(block.layout)).total, block.valid.shape)
-                floor = np.broadcast_to(searcher._floor(whole), block.valid.shape)
+                floor = np.broadcast_to(searcher.floor(rows), block.valid.shape)
 
             assert (floor <= time * (1 + 1e-9))[block.valid].all()
+
+
+@pytest.mark.parametrize(("name", "memory"), [("llama3-8b", 24e9), ("mixtral-8x7b", 60e9)])
+def test_the_answer_does_not_depend_on_how_much_is_looked_at_in_one_go(name, memory):
+    """Small lots leave out what cannot fit or matter; one lot leaves out nothing of its own. They say the same."""
+    training, on = Training(architecture(name), 4096, 64), machine(32, memory, 8)
+    small, large = (search(training, on, options=Options(lot=lot)) for lot in (2_000, 10**9))
+
+    assert small.counts.evaluated < large.counts.evaluated
+    for field in ("ranked", "meshes", "pareto", "families"):
+        assert getattr(small, field) == getattr(large, field), field
+    for field in ("considered", "too_large", "decided"):
+        assert getattr(small.counts, field) == getattr(large.counts, field), field

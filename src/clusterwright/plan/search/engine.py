@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clusterwright.plan.run import Run
+from clusterwright.plan.run import Run, Schedule
 from clusterwright.plan.search.kept import Kept
 from clusterwright.plan.search.meshes import Mesh
 from clusterwright.plan.search.outcome import Counts
@@ -21,7 +21,7 @@ from clusterwright.plan.search.space import Array, Block, Rows, block_of, rows_o
 from clusterwright.plan.speed import iteration
 
 if TYPE_CHECKING:
-    from clusterwright.plan.run import Layout, Machine, Schedule, Training
+    from clusterwright.plan.run import Layout, Machine, Training
     from clusterwright.plan.search.options import Options
 
 
@@ -74,33 +74,37 @@ class Searcher:
 
     def _in_order(self, room: Room) -> list[Lot]:
         """Small lots of what fits, those that could be fastest first."""
-        groups = rows_of(self.meshes, self.training, self.options)
-        fitting = (
-            room.look(rows, schedule, len(self.meshes))
-            for rows in groups
-            for schedule in self.options.schedules
-        )
-        lots = [lot for part in fitting if part for lot in self._lots(part)]
+        lots: list[Lot] = []
+        for rows in rows_of(self.meshes, self.training, self.options):
+            fitting = [room.look(rows, each, len(self.meshes)) for each in self.options.schedules]
+            if any(fitting):
+                floor = self.floor(rows)
+                lots += [lot for part in fitting if part for lot in self._lots(part, floor)]
         return sorted(lots, key=lambda lot: float(lot.floor.min()))
 
-    def _lots(self, whole: Fitting) -> Iterator[Lot]:
-        floor = np.where(whole.fits.any(axis=(2, 3), keepdims=True), self._floor(whole), np.inf)
+    def floor(self, rows: Rows) -> Array:
+        """Seconds that no layout of a row and its recompute goes below: its layers, without what else there is.
+
+        Of shape (rows, choices of recompute, 1, 1); the same under every schedule.
+        """
+        layout = self._block(rows, Schedule.ONE_F_ONE_B).layout
+        time = iteration(self.plan(replace(layout, zero=0, shard=0, interleave=1, offload=0)))
+        parts = (
+            time.ideal, time.inefficiency, time.recompute, time.memory_bound, time.tensor_parallel,
+            time.context_parallel, time.expert_parallel,
+        )  # fmt: skip
+        choices = np.size(layout.recompute)
+        return np.broadcast_to(np.asarray(sum(parts)), (len(rows), choices, 1, 1))
+
+    def _lots(self, whole: Fitting, floors: Array) -> Iterator[Lot]:
+        floor = floors[whole.rows.columns["row"].astype(int)]
+        floor = np.where(whole.fits.any(axis=(2, 3), keepdims=True), floor, np.inf)
         order = np.argsort(floor.min(axis=(1, 2, 3)), kind="stable")
         size = max(1, self.options.lot * len(order) // whole.fits.size)
         for start in range(0, len(order), size):
             at = order[start : start + size]
             rows, memory = whole.rows.take(at), whole.memory[at]
             yield Lot(Fitting(rows, whole.schedule, memory, whole.fits[at]), floor[at])
-
-    def _floor(self, part: Fitting) -> Array:
-        """Seconds that no layout of a row and its recompute goes below: its layers, without what else there is."""
-        layout = self._block(part.rows, part.schedule).layout
-        time = iteration(self.plan(replace(layout, zero=0, shard=0, interleave=1, offload=0)))
-        parts = (
-            time.ideal, time.inefficiency, time.recompute, time.memory_bound, time.tensor_parallel,
-            time.context_parallel, time.expert_parallel,
-        )  # fmt: skip
-        return np.broadcast_to(np.asarray(sum(parts)), (*part.fits.shape[:2], 1, 1))
 
     def _look(self, lot: Lot, found: Found) -> None:
         """Time of those rows of a lot that have a layout that fits and could matter."""

@@ -31,7 +31,9 @@ CHOICES = ("recompute", "sequence_parallel", "zero", "shard", "interleave", "off
 class Rows:
     """Meshes with a microbatch that have the same choices, one row each."""
 
-    columns: dict[str, Array]  # FIELDS, and `mesh`: index into the list of meshes
+    columns: dict[
+        str, Array
+    ]  # FIELDS; `mesh`: index into the list of meshes; `row`: into all rows of these choices
     interleave: tuple[int, ...]
     sequence: tuple[int, ...]  # sequence parallelism on, or off as well
 
@@ -75,6 +77,7 @@ def rows_of(found: Sequence[Mesh], training: Training, options: Options) -> list
         if rows and chunks:
             table = np.array(rows, float).T
             columns = {name: table[at] for at, name in enumerate((*FIELDS, "mesh"))}
+            columns["row"] = np.arange(len(rows))
             made.append(Rows(columns, chunks, sequence))
     return made
 
