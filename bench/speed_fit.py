@@ -16,6 +16,7 @@ from clusterwright.plan.speed import Coefficients, iteration, links
 HUBER = 0.08  # residuals beyond this count linearly: rows whose hidden settings we do not know
 NOISE = 0.05  # spread of repeated runs (BigScience repeats: median 5%), so the scale of all residuals
 STEPS = 12
+FAR = 0.7  # deviations
 
 
 def remembered() -> None:
@@ -38,6 +39,7 @@ class Fit:
     x: np.ndarray  # (coefficients,) in prior deviations
     jacobian: np.ndarray  # (rows, coefficients)
     residuals: np.ndarray  # (rows,) log of predicted over measured
+    touched: list[np.ndarray]  # rows that depend on each coefficient
 
 
 def values(x: np.ndarray) -> dict[str, float]:
@@ -72,10 +74,18 @@ def touched(rows: list[Measured], x: np.ndarray) -> list[np.ndarray]:
     return found
 
 
-def jacobian(rows: list[Measured], x: np.ndarray, at: np.ndarray, rows_of: list[np.ndarray]) -> np.ndarray:
-    """Differences, only over the rows that depend on a coefficient."""
-    matrix = np.zeros((len(rows), len(x)))
+def jacobian(
+    rows: list[Measured],
+    x: np.ndarray,
+    at: np.ndarray,
+    rows_of: list[np.ndarray],
+    old: np.ndarray | None = None,
+) -> np.ndarray:
+    """Differences, only over the rows that depend on a coefficient; an empty list keeps the old column."""
+    matrix = np.zeros((len(rows), len(x))) if old is None else old.copy()
     for column, mine in enumerate(rows_of):
+        if not len(mine):
+            continue
         moved = x.copy()
         moved[column] += 0.05
         matrix[mine, column] = (residuals([rows[i] for i in mine], moved) - at[mine]) / 0.05
@@ -118,7 +128,7 @@ def fit(rows: list[Measured], start: np.ndarray | None = None, *, steps: int = S
         if before - after < 1e-3 * before:
             break
         matrix = jacobian(rows, x, residual, rows_of)
-    return Fit(x, matrix, residual)
+    return Fit(x, matrix, residual, rows_of)
 
 
 def without(rows: list[Measured], whole: Fit, left: np.ndarray, *, steps: int = 6) -> np.ndarray:
@@ -126,7 +136,14 @@ def without(rows: list[Measured], whole: Fit, left: np.ndarray, *, steps: int = 
     kept = [one for one, out in zip(rows, left, strict=True) if not out]
     weight, matrix = weights(kept), whole.jacobian[~left]
     x, residual, damp = whole.x.copy(), whole.residuals[~left], 0.0
-    for _ in range(steps):
+    new = np.cumsum(~left) - 1  # where a row is among those that are kept
+    mine = [new[rows_of[~left[rows_of]]] for rows_of in whole.touched]
+    for turn in range(steps):
+        if turn == 2:  # what has moved far is no longer what it was linearised at
+            moved = [
+                here if far else here[:0] for here, far in zip(mine, np.abs(x - whole.x) > FAR, strict=True)
+            ]
+            matrix = jacobian(kept, x, residual, moved, matrix)
         trial = np.clip(x + step(residual, weight, x, matrix, damp), -3, 3)
         there = residuals(kept, trial)
         before, after = cost(residual, weight, x), cost(there, weight, trial)

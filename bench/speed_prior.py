@@ -58,7 +58,7 @@ PRIOR = {
     ),  # product written, read, added (fp16: 2 + 2 + 2 + 2 over 4 bytes)
     "accumulate.fsdp": Prior(1.5, 0.3),
     "launch": Prior(3e-6, 0.3),
-    "launch.megatron.2020.deepspeed": Prior(2e-5, 1.0),
+    "launch.megatron.2020.deepspeed": Prior(3e-5, 0.5),
     "launch.megatron.2020": Prior(4e-6, 0.5),
     "launch.megatron.2025": Prior(6e-6, 0.4),
     "launch.fsdp.2022": Prior(4e-6, 0.5),
@@ -78,7 +78,7 @@ PRIOR = {
     "expert_exposed": Prior(0.8, 0.4, 1.0),
     "pipeline_exposed": Prior(0.4, 0.5, 1.0),
     "pipeline_exposed.megatron.2020": Prior(1.0, 0.3),
-    "pipeline_exposed.megatron.2020.deepspeed": Prior(1.0, 0.3),
+    "pipeline_exposed.megatron.2020.deepspeed": Prior(1.0, 0.2),
     "data_exposed": Prior(0.2, 0.5, 1.0),
     "data_exposed.megatron.2020": Prior(1.0, 0.3),
     "sharded": Prior(0.9, 0.1),
@@ -95,7 +95,7 @@ PRIOR = {
     # Whole families and eras, when all of the above is said: near 1.
     "stack": Prior(1.0, 1e-6),
     "stack.megatron.2020": Prior(1.0, 0.05),
-    "stack.megatron.2020.deepspeed": Prior(1.1, 0.1),
+    "stack.megatron.2020.deepspeed": Prior(1.1, 0.04),
     "stack.megatron.2024": Prior(1.0, 0.03),
     "stack.megatron.2025": Prior(1.0, 0.05),
     "stack.fsdp.2022": Prior(1.0, 0.05),

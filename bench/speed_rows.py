@@ -18,7 +18,7 @@ TABLES = (
     "bigscience", "dgxc_benchmarking", "llm_foundry", "megatron_bridge", "megatron_lm", "misc_llm",
     "nemo", "published", "simumax_b200", "torchtitan_lowprec",
 )  # fmt: skip
-GUESSED = 0.15  # weight where even the shape is the usual one of a number of parameters
+GUESSED = 0.1  # weight where even the shape is the usual one of a number of parameters
 WEAK = 0.3  # weight of a time that was derived from printed FLOP/s, by the source's own formula
 
 
