@@ -184,10 +184,8 @@ def _bad(found: Measures) -> str:
 
 def _unseen(found: Measures) -> str:
     head = ("", "rows", "median", "P90", "bias", "in range", "worst row")
-    parts = [
-        "## Sources that nothing was fitted on\n\n"
-        "bench/unseen, predicted as `wright plan predict` does, with the coefficients that are shipped.\n"
-    ]
+    words = "bench/unseen, predicted as `wright plan predict` does, with the coefficients that are shipped."
+    parts = [f"## Sources that nothing was fitted on\n\n{words}\n"]
     for kind, members in by(found.unseen, lambda each: each.group).items():
         groups = {**by(members, lambda each: each.source), "all": members}
         rows = [[name, *_short(score(mine))] for name, mine in groups.items()]
