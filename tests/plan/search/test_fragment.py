@@ -1,0 +1,57 @@
+"""What is printed for job.yaml is what a job file takes."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterwright.catalog import architecture, gpu
+from clusterwright.plan.machines import machine
+from clusterwright.plan.run import Layout, Offload, Recompute, Run, Schedule, Training
+from clusterwright.plan.search.fragment import SHARD, fragment, section
+from clusterwright.spec.load import job_of
+from clusterwright.spec.reader import read
+
+WORK = Training(architecture("llama3-8b"), 8192, 256)
+HEAD = "name: j\ncommand: [train.py]\ntime: 12h\n"
+layouts = st.builds(
+    Layout,
+    dp=st.just(4), tp=st.sampled_from([1, 2, 4]), pp=st.sampled_from([1, 2]), cp=st.sampled_from([1, 2]),
+    micro_batch=st.integers(1, 8), zero=st.integers(0, 3), recompute=st.sampled_from(list(Recompute)),
+    sequence_parallel=st.integers(0, 1), offload=st.sampled_from(list(Offload)),
+)  # fmt: skip
+
+
+def taken(layout):
+    """The job that the printed lines make, on as many GPUs as the layout has."""
+    run = Run(WORK, layout, machine(gpu("h100"), layout.gpus))
+    return job_of(read((HEAD + fragment(run)).encode(), "job.yaml"))
+
+
+@given(layouts)
+def test_every_layout_comes_back_from_the_job_file(layout):
+    """Sizes and choices are the same, and the GPUs are those of the layout."""
+    job = taken(layout)
+    cut = job.parallel
+
+    assert job.nodes * job.gpus_per_node == layout.gpus
+    assert (cut.tensor, cut.pipeline, cut.context, cut.data) == (layout.tp, layout.pp, layout.cp, layout.dp)
+    assert (cut.micro_batch, SHARD.index(cut.shard)) == (layout.micro_batch, layout.zero)
+    assert cut.recompute == layout.recompute.name.lower()
+    assert cut.offload == layout.offload.name.lower()
+    assert cut.sequence_parallel == bool(layout.tp > 1 and layout.sequence_parallel)
+
+
+def test_pipelines_and_experts_are_written_too():
+    """Interleaving, schedule, experts and groups of shards."""
+    piped = taken(Layout(dp=2, pp=4, interleave=2, zero=0)).parallel
+    zero_bubble = taken(Layout(dp=2, pp=4, schedule=Schedule.ZB_H1, zero=0)).parallel
+    experts = taken(Layout(dp=16, tp=2, ep=8, etp=2, zero=3, shard=4)).parallel
+
+    assert (piped.interleave, piped.schedule, zero_bubble.schedule) == (2, "1f1b", "zb-h1")
+    assert (experts.expert, experts.expert_tensor, experts.shard_group) == (8, 2, 4)
+
+
+def test_what_says_nothing_is_left_out():
+    """A layout without experts or context parallelism does not mention them."""
+    values = section(Run(WORK, Layout(dp=8), machine(gpu("h100"), 8)))
+
+    assert values.keys() & {"expert", "context", "offload", "shard_group"} == set()
