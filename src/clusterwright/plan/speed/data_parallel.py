@@ -26,33 +26,47 @@ def data_parallel(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
 
 def exchange(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
     """Gradients reduced beneath the last backward pass, parameters gathered beneath the first forward pass."""
-    cut = run.layout
-    per_stage = layers_of(run) / cut.pp
-    gradients = reduce(run, run.training.gradient_bytes, held)
-    parameters = pick(cut.zero > 0, reduce(run, 2, held), reduce(run, run.training.gradient_bytes, held))
+    per_stage = layers_of(run) / run.layout.pp
+    gradients = reduced(run, held)
+    updated = pick(run.layout.zero > 0, gathered(run, rates, held), gradients)
     return shown(gradients, per_stage * one.backward.total, rates.data_exposed) + shown(
-        parameters, per_stage * one.forward.total, rates.data_exposed
+        updated, per_stage * one.forward.total, rates.data_exposed
     )
+
+
+def reduced(run: Run, held: Shards) -> Real:
+    """One pass (half an all-reduce) of the gradients, dense and expert, each over its own group."""
+    cut, size = run.layout, run.training.gradient_bytes
+    dense = in_messages(
+        run, size * held.dense, buckets(held.dense, held.dense_ranks), held.dense_ranks, cut.tp
+    )
+    ranks = held.expert_ranks
+    return dense + in_messages(run, size * held.expert, buckets(held.expert, ranks), ranks, cut.ep * cut.etp)
+
+
+def gathered(run: Run, rates: Rates, held: Shards) -> Real:
+    """Updated weights in 16 bits, from those that share a copy; tensor by tensor where the software does so."""
+    cut = run.layout
+    least = pick(rates.gathers > 1, rates.gathers * layers_of(run) / cut.pp, 1)
+    near, far = sharing(run, held.dense_ranks), sharing(run, held.expert_ranks)
+    dense = in_messages(run, 2 * held.dense, larger(buckets(held.dense, near), least), near, cut.tp)
+    return dense + in_messages(run, 2 * held.expert, buckets(held.expert, far), far, cut.ep * cut.etp)
+
+
+def buckets(parameters: Real, ranks: Real) -> Real:
+    """Messages of Megatron-LM's DistributedDataParallel; a bucket grows with the group."""
+    return larger(parameters / larger(BUCKET, BUCKET_PER_RANK * ranks), 1)
+
+
+def in_messages(run: Run, size_bytes: Real, messages: Real, ranks: Real, stride: Real) -> Real:
+    """A gather or scatter of so many bytes in so many messages."""
+    one = links.gather(size_bytes / messages, ranks, run.machine, stride)
+    return pick((ranks > 1) & (size_bytes > 0), messages * one, 0.0)
 
 
 def shown(comm: Real, beneath: Real, share: float) -> Real:
     """What does not hide: a share of all, and of the rest what is longer than the compute above it."""
     return share * comm + (1 - share) * larger(comm - beneath, 0.0)
-
-
-def reduce(run: Run, element_bytes: float, held: Shards) -> Real:
-    """One pass (half an all-reduce) over a GPU's dense and expert parameters, each over its own group."""
-    cut = run.layout
-    dense = in_buckets(run, element_bytes, held.dense, held.dense_ranks, cut.tp)
-    expert = in_buckets(run, element_bytes, held.expert, held.expert_ranks, cut.ep * cut.etp)
-    return dense + expert
-
-
-def in_buckets(run: Run, element_bytes: float, parameters: Real, ranks: Real, stride: Real) -> Real:
-    """A gather or scatter bucket by bucket; a bucket grows with the group (Megatron-LM, DistributedDataParallel)."""
-    buckets = larger(parameters / larger(BUCKET, BUCKET_PER_RANK * ranks), 1)
-    one = links.gather(element_bytes * parameters / buckets, ranks, run.machine, stride)
-    return pick((ranks > 1) & (parameters > 0), buckets * one, 0.0)
 
 
 def gathering(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:

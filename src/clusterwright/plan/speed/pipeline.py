@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.numbers import ceil, larger, pick
+from clusterwright.plan.numbers import ceil, larger, pick, smaller
 from clusterwright.plan.run import Schedule
 from clusterwright.plan.speed import layers, links
 
@@ -16,9 +16,15 @@ if TYPE_CHECKING:
     from clusterwright.plan.speed.ends import Ends
     from clusterwright.plan.speed.layers import LayerTime
 
-# W that no longer stands in the bubble F + B + W of each stage: ZB-H1 leaves F + B - W (2401.10241, table 2);
-# with twice the memory the automatic schedules of the same paper (ZB-2p, and ZB-V) come to F + B - 3 W.
-DEFERRED = {Schedule.ZB_H1: 2, Schedule.ZB_H2: 4, Schedule.ZB_V: 4, Schedule.DUALPIPE: 3}
+# (W that no longer stands in the bubble F + B + W of each stage, share of the rest that is left.) ZB-H1 leaves
+# F + B - W, ZB-H2 F + B - 2 W (2401.10241, table 2); its automatic schedules with as much memory as ZB-H2 (ZB-2p)
+# come to a third of that (the same, table 5), ZB-V likewise; DualPipe runs from both ends.
+DEFERRED = {
+    Schedule.ZB_H1: (2, 1.0),
+    Schedule.ZB_H2: (3, 1 / 3),
+    Schedule.ZB_V: (3, 1 / 3),
+    Schedule.DUALPIPE: (3, 0.5),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +69,10 @@ def fill(run: Run, one: LayerTime, stage: Stages) -> Real:
     schedule = run.layout.schedule
     if schedule in {Schedule.AFAB, Schedule.ONE_F_ONE_B}:
         return larger(whole, 0)
-    weight = (pp - 1) / pp * one.backward.compute / 2 * layers_of(run)
-    half = 0.5 if schedule is Schedule.DUALPIPE else 1.0
-    return larger(half * (whole - DEFERRED[schedule] * weight), 0)
+    enough = smaller(microbatches(run) / (2 * pp), 1)  # fewer leave no weights to put off
+    weight = (pp - 1) / pp * one.backward.compute / 2 * layers_of(run) * enough
+    deferred, left = DEFERRED[schedule]
+    return larger(left * (whole - deferred * weight), 0)
 
 
 def layers_of(run: Run) -> float:
