@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.cli._plan._asked import Where, Work
-from clusterwright.cli._plan.search import search
+from clusterwright.cli._plan.search import Kept, search
 from clusterwright.errors import WrightError
 from clusterwright.spec.load import job_of
 from clusterwright.spec.reader import read
@@ -115,4 +115,4 @@ def test_no_machines_are_an_error():
 def test_a_size_that_does_not_divide_is_an_error():
     """Eight key-value heads cannot be cut by 16."""
     with pytest.raises(WrightError, match="8 kv heads"):
-        search(work=WORK, where=WHERE, tp=16)
+        search(work=WORK, where=WHERE, kept=Kept(tp=16))

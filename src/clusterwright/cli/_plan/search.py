@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,23 +11,33 @@ from cyclopts import Parameter
 from clusterwright.cli._plan._asked import Where, Work
 
 if TYPE_CHECKING:
-    from clusterwright.plan.search import Outcome
+    from clusterwright.plan.run import Machine, Training
+    from clusterwright.plan.search import Options, Outcome
 
 Software = Literal["megatron", "fsdp", "deepspeed", "maxtext", "nemo-automodel"]
 Flag = Annotated[bool, Parameter(negative="")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """Sizes that are not searched."""
+
+    tp: Annotated[int | None, Parameter(help="Keep tensor parallelism at this size.")] = None
+    pp: Annotated[int | None, Parameter(help="Keep pipeline parallelism at this size.")] = None
+    cp: Annotated[int | None, Parameter(help="Keep context parallelism at this size.")] = None
+    ep: Annotated[int | None, Parameter(help="Keep expert parallelism at this size.")] = None
+    dp: Annotated[int | None, Parameter(help="Keep data parallelism at this size.")] = None
+    micro_batch: Annotated[int | None, Parameter(help="Keep a microbatch at so many sequences.")] = None
+    max_tp: Annotated[
+        int | None, Parameter(help="Largest tensor parallelism; the NVLink domain if left out.")
+    ] = None
 
 
 def search(  # noqa: PLR0913 (each option of the command line is one)
     *,
     work: Annotated[Work, Parameter(name="*")],
     where: Annotated[Where, Parameter(name="*")] = Where(),  # noqa: B008 (frozen)
-    tp: int | None = None,
-    pp: int | None = None,
-    cp: int | None = None,
-    ep: int | None = None,
-    dp: int | None = None,
-    micro_batch: int | None = None,
-    max_tp: int | None = None,
+    kept: Annotated[Kept, Parameter(name="*")] = Kept(),
     software: Software = "megatron",
     top: int = 10,
     out: Path | None = None,
@@ -39,20 +50,6 @@ def search(  # noqa: PLR0913 (each option of the command line is one)
 
     Parameters
     ----------
-    tp
-        Keep tensor parallelism at this size.
-    pp
-        Keep pipeline parallelism at this size.
-    cp
-        Keep context parallelism at this size.
-    ep
-        Keep expert parallelism at this size.
-    dp
-        Keep data parallelism at this size.
-    micro_batch
-        Keep a microbatch at so many sequences.
-    max_tp
-        Largest tensor parallelism; the NVLink domain if left out.
     software
         Whose efficiency is expected, in its newest version.
     top
@@ -64,30 +61,40 @@ def search(  # noqa: PLR0913 (each option of the command line is one)
     json
         Everything, in seconds and bytes, as one JSON document.
     """
-    from time import perf_counter  # noqa: PLC0415 (start-up time)
-
-    from clusterwright.cli._plan._asked import asked  # noqa: PLC0415
-    from clusterwright.cli._plan._searched import tell  # noqa: PLC0415
-    from clusterwright.cli._show import show_json  # noqa: PLC0415
+    from clusterwright.cli._plan._asked import asked  # noqa: PLC0415 (start-up time)
     from clusterwright.errors import EXIT_FAILED  # noqa: PLC0415
     from clusterwright.plan.run import Stack  # noqa: PLC0415
     from clusterwright.plan.search import Options  # noqa: PLC0415
-    from clusterwright.plan.search import search as searched  # noqa: PLC0415
-    from clusterwright.plan.search.record import record  # noqa: PLC0415
 
     training, machine = asked(work, where)
-    options = Options(
-        tp, pp, cp, ep, None, dp, micro_batch, max_tp=max_tp, top=top, advise=True, stack=Stack(software)
-    )
+    options = Options(**asdict(kept), top=top, advise=True, stack=Stack(software))
+    outcome, seconds = _timed(training, machine, options)
+    _write(outcome, out, html)
+    _show(outcome, seconds, json=json)
+    return 0 if outcome.best else EXIT_FAILED
+
+
+def _timed(training: Training, machine: Machine, options: Options) -> tuple[Outcome, float]:
+    """The outcome, and the seconds it took."""
+    from time import perf_counter  # noqa: PLC0415 (start-up time)
+
+    from clusterwright.plan.search import search as searched  # noqa: PLC0415
+
     began = perf_counter()
     outcome = searched(training, machine, options=options)
-    seconds = perf_counter() - began
-    _write(outcome, out, html)
+    return outcome, perf_counter() - began
+
+
+def _show(outcome: Outcome, seconds: float, *, json: bool) -> None:
     if json:
+        from clusterwright.cli._show import show_json  # noqa: PLC0415 (start-up time)
+        from clusterwright.plan.search.record import record  # noqa: PLC0415
+
         show_json(record(outcome, seconds))
-    else:
-        tell(outcome, seconds)
-    return 0 if outcome.best else EXIT_FAILED
+        return
+    from clusterwright.cli._plan._searched import tell  # noqa: PLC0415 (start-up time)
+
+    tell(outcome, seconds)
 
 
 def _write(outcome: Outcome, out: Path | None, html: Path | None) -> None:

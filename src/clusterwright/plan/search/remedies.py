@@ -50,7 +50,7 @@ def _steps(training: Training, machine: Machine, options: Options) -> Iterator[S
         every = {name: value for changes in savings.values() for name, value in changes.items()}
         yield Step(f"these {len(savings)} together", replace(training, **every), machine, options)
     if Offload.ALL not in options.offload:
-        words = "keep optimiser states and weights in host memory"
+        words = "keep optimiser states and weights in host memory (time without their transfers)"
         yield Step(words, training, machine, replace(options, offload=(*options.offload, Offload.ALL)))
     if machine.gpus > machine.nvlink_domain and not options.max_tp and not options.tp:
         words = "cut by tp across nodes (slow)"
