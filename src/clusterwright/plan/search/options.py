@@ -23,7 +23,7 @@ class Options:
     zero: tuple[int, ...] = (0, 1, 2, 3)
     node_shards: bool = True  # HSDP too: ZeRO's shards inside a node, copies across nodes
     recompute: tuple[Recompute, ...] = (Recompute.NONE, Recompute.SELECTIVE, Recompute.FULL)
-    # Weights in host memory (Offload.ALL) only on request: the time model has their optimiser step, not their transfers.
+    # Weights in host memory (Offload.ALL) only on request: the time model has no transfers of theirs.
     offload: tuple[Offload, ...] = (Offload.NONE, Offload.OPTIMIZER)
     schedules: tuple[Schedule, ...] = (Schedule.ONE_F_ONE_B, Schedule.ZB_H1)
     uneven: bool = True  # pipeline stages may differ by a layer
