@@ -50,6 +50,13 @@ def test_pipelines_and_experts_are_written_too():
     assert (experts.expert, experts.expert_tensor, experts.shard_group) == (8, 2, 4)
 
 
+def test_gpus_that_do_not_fill_their_nodes_are_dealt_out_evenly():
+    """Twelve GPUs of nodes of eight: two hosts with six each."""
+    job = taken(Layout(dp=12))
+
+    assert (job.nodes, job.gpus_per_node) == (2, 6)
+
+
 def test_what_says_nothing_is_left_out():
     """A layout without experts or context parallelism does not mention them."""
     values = section(Run(WORK, Layout(dp=8), machine(gpu("h100"), 8)))

@@ -47,13 +47,13 @@ def section(run: Run) -> dict[str, object]:
 def fragment(run: Run) -> str:
     """Lines for job.yaml: hosts, GPUs of a host, and how the model is cut."""
     on = run.machine
-    nodes, per_node = -(-on.gpus // on.gpus_per_node), min(on.gpus, on.gpus_per_node)
+    nodes = next(n for n in range(-(-on.gpus // on.gpus_per_node), on.gpus + 1) if on.gpus % n == 0)
     work = run.training
     what = f"{work.architecture.name}, {on.gpus} x {on.gpu.name}"
     lines = [
         f"# {what}, global batch {work.global_batch}, sequence {work.seq_len}",
         f"nodes: {nodes}",
-        f"gpus_per_node: {per_node}",
+        f"gpus_per_node: {on.gpus // nodes}",
         "parallel:",
         *(f"  {name}: {_written(value)}" for name, value in section(run).items()),
     ]
