@@ -131,3 +131,21 @@ def test_convolutional_networks_and_bert_are_predicted(published, as_csv):
         if row["predicted_samples_per_s_total"] and row["num_gpus"]:
             share = float(row["predicted_samples_per_s_per_gpu"]) * float(row["num_gpus"])
             assert abs(share / float(row["predicted_samples_per_s_total"]) - 1) < 1e-4
+
+
+def test_a_long_table_is_predicted_in_pieces_and_stays_in_order(published, as_csv):
+    """Whoever maps over the pieces, and in whichever order they are done."""
+    row = next(row for row in published("nccl_measured") if row["size_bytes"])
+    rows = [row | {"size_bytes": str(2**20 * (1 + at))} for at in range(1100)]
+    sizes = []
+
+    def backwards(predict_piece, pieces):
+        held = list(pieces)
+        sizes.extend(len(piece.lines) for piece in held)
+        return reversed([predict_piece(piece) for piece in reversed(held)])
+
+    spread = predict(as_csv(rows), "t.csv", None, backwards)
+
+    assert sizes == [500, 500, 100]
+    assert spread == predict(as_csv(rows), "t.csv")
+    assert [row["size_bytes"] for row in rows_of(spread.text)] == [row["size_bytes"] for row in rows]

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from clusterwright.catalog.own import Own
     from clusterwright.plan.predict.whole import Predicted
 
+_LONG = 3000  # rows
 _SHOWN = 20  # rows that failed, on a terminal; their notes have all
 
 
@@ -40,9 +42,8 @@ def predict(
     from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415 (start-up time)
     from clusterwright.cli._plan._tables import read_table, write_table  # noqa: PLC0415
     from clusterwright.cli._show import show_json, show_text  # noqa: PLC0415
-    from clusterwright.plan.predict.whole import predict as predicted  # noqa: PLC0415
 
-    found = predicted(read_table(table, out), table.name, own_rows(catalog))
+    found = _predicted(read_table(table, out), table.name, own_rows(catalog))
     if out:
         write_table(out, found.text)
     if json:
@@ -53,6 +54,18 @@ def predict(
             show_text(found.text)
         _tell(found, out)
     return 1 if found.failed else 0
+
+
+def _predicted(data: bytes, name: str, own: Own | None) -> Predicted:
+    """In as many processes as there are cores, where the table is long enough to be worth it."""
+    from clusterwright.plan.predict.whole import predict as predicted  # noqa: PLC0415 (start-up time)
+
+    if data.count(b"\n") < _LONG:
+        return predicted(data, name, own)
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 (start-up time)
+
+    with ProcessPoolExecutor() as pool:
+        return predicted(data, name, own, pool.map)
 
 
 def _tell(found: Predicted, out: Path | None) -> None:

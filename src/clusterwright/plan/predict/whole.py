@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
 from clusterwright.plan.predict import headers, table
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
     from clusterwright.catalog.own import Own
     from clusterwright.plan.predict.answers import Answer
     from clusterwright.plan.run import Run
+
+_PIECE = 500  # rows; a piece takes about a second
+Spread: TypeAlias = (
+    "Callable[[Callable[[table.Table], list[Answer]], Iterable[table.Table]], Iterator[list[Answer]]]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +36,20 @@ class Predicted:
     remarks: tuple[str, ...]  # that stop nothing
 
 
-def predict(data: bytes, file: str, own: Own | None = None) -> Predicted:
-    """Every row of the table, predicted or refused; raises `WrightError` where it is no usable table."""
+def predict(data: bytes, file: str, own: Own | None = None, spread: Spread = map) -> Predicted:
+    """Every row of the table, predicted or refused; raises `WrightError` where it is no usable table.
+
+    `spread` maps over pieces of the table, as `map` does, and may do so in many processes.
+    """
     came = table.read(data, file)
     sort = headers.sort_of(came.columns, file)
+    pieces = [replace(came, lines=came.lines[at : at + _PIECE]) for at in range(0, len(came.lines), _PIECE)]
     kept = [place for place, name in enumerate(came.columns) if name not in sort.added]
-    known = Known(own)
     out: list[list[str]] = []
     problems: list[Finding] = []
     failed = 0
-    for line in came.lines:
-        said = _row(came, line, sort, known)
+    answers = (said for piece in spread(partial(_answers, sort=sort, own=own), pieces) for said in piece)
+    for line, said in zip(came.lines, answers, strict=True):
         failed += bool(said.problems)
         problems += [_at(each, file, line.number) for each in said.problems]
         cells = [*line.cells, *[""] * len(came.columns)]
@@ -48,6 +58,11 @@ def predict(data: bytes, file: str, own: Own | None = None) -> Predicted:
     text = table.written(columns, out, came.delimiter)
     remarks = _remarks(came, sort, replaced=len(kept) < len(came.columns))
     return Predicted(text, sort.name, len(out), failed, tuple(problems), remarks)
+
+
+def _answers(piece: table.Table, sort: headers.Sort, own: Own | None) -> list[Answer]:
+    known = Known(own)
+    return [_row(piece, line, sort, known) for line in piece.lines]
 
 
 def run_at(data: bytes, file: str, line: int | None, own: Own | None = None) -> tuple[Run, tuple[str, ...]]:
