@@ -14,10 +14,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 from speed_fit import fit, leave_one_out, values
 from speed_rows import Measured, load
 from speed_spans import covered, spans
-from speed_table import gates, table
+from speed_table import gates, line, table
 
 FITTED = Path(__file__).parents[1] / "src" / "clusterwright" / "catalog" / "data" / "fitted"
 OTHERS = ("fit_memory", "fit_collectives", "fit_cnn")  # each with a main() of its own
@@ -30,15 +31,24 @@ def fit_speed(date: str) -> None:
     print(f"{len(rows)} runs, {len(trusted)} with shape and cut; left out: {dict(left)}", file=sys.stderr)
     whole = fit(trusted)
     held = leave_one_out(trusted, whole, [one.source for one in trusted])
+    apart = leave_one_out(trusted, whole, [one.publisher for one in trusted])
     stored = {
         "_fitted_on": fitted_on(trusted, date),
         "values": {name: float(f"{value:.4g}") for name, value in values(whole.x).items()},
-        "span": spans(trusted, held),
+        "span": spans([*trusted, *trusted], np.concatenate([held, apart])),
     }
     (FITTED / "speed.json").write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     print(table(trusted, held))
     print(gates(trusted, held))
-    print(f"ranges hold {covered(trusted, held):.0%} of runs whose source they have not seen")
+    print(line("complete rows, all of a publisher's sources left out", *complete(trusted, apart)))
+    share = covered([*trusted, *trusted], np.concatenate([held, apart]))
+    print(f"ranges hold {share:.0%} of complete runs whose source, or publisher, they have not seen")
+
+
+def complete(rows: list[Measured], held: np.ndarray) -> tuple[list[Measured], np.ndarray]:
+    """Those rows that give shape and cut themselves, with their errors."""
+    whole = np.array([one.complete and not one.weak for one in rows])
+    return [one for one, is_whole in zip(rows, whole, strict=True) if is_whole], held[whole]
 
 
 def fitted_on(rows: list[Measured], date: str) -> dict[str, object]:

@@ -81,6 +81,9 @@ PRIOR = {
     "pipeline_exposed.megatron.2020.deepspeed": Prior(1.0, 0.2),
     "data_exposed": Prior(0.2, 0.5, 1.0),
     "data_exposed.megatron.2020": Prior(1.0, 0.3),
+    "data_exposed.deepspeed": Prior(
+        0.6, 0.3, 1.0
+    ),  # updated weights are gathered after the step, beneath nothing
     "sharded": Prior(0.9, 0.1),
     "sharded.deepspeed.2021": Prior(0.6, 0.3),
     "interference": Prior(0.3, 0.5, 1.0),

@@ -45,6 +45,11 @@ class Measured:
         return (WEAK if self.weak else 1.0) * shape * limited
 
     @property
+    def publisher(self) -> str:
+        """Who or what the source is a release of: `Megatron-Bridge`, `BigScience`."""
+        return self.source.split()[0]
+
+    @property
     def known_shape(self) -> bool:
         """True where the shape is the catalogue's, not one guessed from a number of parameters."""
         return bool(self.run.training.architecture.source)
