@@ -60,7 +60,7 @@ def buckets(parameters: Real, ranks: Real) -> Real:
 
 def in_messages(run: Run, size_bytes: Real, messages: Real, ranks: Real, stride: Real) -> Real:
     """A gather or scatter of so many bytes in so many messages."""
-    one = links.gather(size_bytes / messages, ranks, run.machine, stride)
+    one = links.gather(larger(size_bytes / messages, 1), ranks, run.machine, stride)
     return pick((ranks > 1) & (size_bytes > 0), messages * one, 0.0)
 
 
