@@ -149,3 +149,11 @@ def test_a_long_table_is_predicted_in_pieces_and_stays_in_order(published, as_cs
     assert sizes == [500, 500, 100]
     assert spread == predict(as_csv(rows), "t.csv")
     assert [row["size_bytes"] for row in rows_of(spread.text)] == [row["size_bytes"] for row in rows]
+
+
+def test_a_gpu_that_was_never_fitted_is_said(row, as_csv):
+    """Its range is that of other GPUs."""
+    known, unknown = rows_of(predict(as_csv([row, row | {"gpu_type": "MI300X"}]), "t.csv").text)
+
+    assert "were fitted" not in known["prediction_note"]
+    assert "were fitted: the range is of other GPUs'" in unknown["prediction_note"]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterwright.catalog import fitted
 from clusterwright.errors import Finding, WrightError
 from clusterwright.plan import memory, speed
 from clusterwright.plan.predict import headers
 from clusterwright.plan.predict.cells import Cells
 from clusterwright.plan.predict.infer_memory_notes import definition
 from clusterwright.plan.predict.runs import run_with_peak
+from clusterwright.plan.speed.coefficients import generation
 from clusterwright.plan.speed.coefficients import peak as peak_rate
+from clusterwright.plan.speed.span import kind
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.known import Known
@@ -86,7 +89,9 @@ def of_run(row: dict[str, str], known: Known) -> dict[str, str]:
     tokens = run.training.global_batch * run.training.seq_len
     meaning = definition(Cells.of(row))
     fit = memory.fits(peak, run.machine.gpu)
-    tight = ("memory is tight",) if fit is memory.Fit.TIGHT else ()
+    doubts = _outside(run)
+    if fit is memory.Fit.TIGHT:
+        doubts = ("memory is tight", *doubts)
     return {
         "predicted_iter_time_s": number(total),
         "predicted_tokens_per_s_per_gpu": number(tokens / total / gpus),
@@ -97,8 +102,16 @@ def of_run(row: dict[str, str], known: Known) -> dict[str, str]:
         "predicted_bound": str(speed.bound(time)),
         "predicted_iter_time_p10_s": number(float(low)),
         "predicted_iter_time_p90_s": number(float(high)),
-        "prediction_note": "; ".join((*notes, *tight, _MEANINGS[meaning])),
+        "prediction_note": "; ".join((*notes, *doubts, _MEANINGS[meaning])),
     }
+
+
+def _outside(run: Run) -> tuple[str, ...]:
+    """That no run like it, on a GPU like its, was ever fitted."""
+    plan, chip = kind(run), generation(run.machine.gpu)
+    if f"{chip}.{plan}" in fitted.coefficients("speed")["span"]:
+        return ()
+    return (f"too few runs of this sort ({plan}) on {chip} were fitted: the range is of other GPUs'",)
 
 
 def _reported(run: Run, peak: Memory, meaning: memory.Definition) -> float:
