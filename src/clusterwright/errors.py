@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_CHANGES_PENDING, EXIT_FAULTS_FOUND = 0, 1, 2, 3, 5
@@ -74,3 +75,11 @@ class SpecError(WrightError, ValueError):
 
     def __init__(self, *findings: Finding) -> None:
         super().__init__(*findings, exit_code=EXIT_USAGE)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is meant, if one is close."""
+    from difflib import get_close_matches  # noqa: PLC0415 (only when something is wrong)
+
+    close = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return close[0] if close else None

@@ -12,7 +12,7 @@ from clusterwright.catalog.hf_families import FAMILIES, TEXT_OF, Family
 from clusterwright.catalog.model import Architecture
 from clusterwright.catalog.models import architecture
 from clusterwright.catalog.own import Own
-from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
+from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError, did_you_mean
 
 _LETTERS = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
 
@@ -246,7 +246,6 @@ def _json(path: Path) -> Mapping[str, Any]:
 
 
 def _unknown(kind: object, file: str) -> WrightError:
-    from clusterwright.spec.report import did_you_mean  # noqa: PLC0415 (only when it is wrong)
 
     meant = did_you_mean(str(kind), list(FAMILIES)) if kind else None
     hint = f"the nearest that is known is `{meant}`; " if meant else ""

@@ -15,7 +15,7 @@ from clusterwright.catalog.model import Architecture
 from clusterwright.catalog.own import Own
 from clusterwright.catalog.own_keys import PRICE_KEYS, TABLES, Key, Table
 from clusterwright.catalog.prices import Deal, Price
-from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
+from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError, did_you_mean
 from clusterwright.units import QuantityError
 
 
@@ -213,7 +213,6 @@ class _Reader:
         return Price(item, deal, per, low, likely, high, currency, read["date"], "own", source)
 
     def _unknown(self, path: tuple[str, ...], name: str, known: list[str]) -> None:
-        from clusterwright.spec.report import did_you_mean  # noqa: PLC0415 (only when it is wrong)
 
         meant = did_you_mean(name, known)
         mend = f"did you mean `{meant}`?" if meant else f"take it out; the keys are {', '.join(known)}"

@@ -34,9 +34,8 @@ def explain(what: str, /, *, json: bool = False) -> int:
 
 
 def _fields(what: str, codes: list[str]) -> tuple[Field, ...]:
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
+    from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean  # noqa: PLC0415
     from clusterwright.spec.fields import fields, matching  # noqa: PLC0415
-    from clusterwright.spec.report import did_you_mean  # noqa: PLC0415
 
     head, _, rest = what.partition(".")
     known = fields("job") if head == "job" and rest else ()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from clusterwright.errors import Finding
+from clusterwright.errors import Finding, did_you_mean
 from clusterwright.spec.fields import written
 from clusterwright.spec.schema import Kind, Schema, at, holds, properties, schema_of, variants
 from clusterwright.spec.source import Loc, Source, dotted, printable
@@ -51,12 +50,6 @@ def path_of(loc: tuple[int | str, ...], values: Any) -> Loc:
 
 def _echo(loc: Loc, faulty: set[Loc]) -> bool:
     return any(loc[: len(bad)] == bad for bad in faulty)
-
-
-def did_you_mean(name: str, known: Iterator[str] | list[str]) -> str | None:
-    """The known name that is meant, if one is close."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return close[0] if close else None
 
 
 class _Teller:

@@ -38,9 +38,8 @@ def with_own(values: Mapping[str, Estimate], figures: tuple[str, ...]) -> dict[s
     Raises:
         WrightError: cost-figure, for every text that is no figure of ours.
     """
-    from clusterwright.errors import EXIT_USAGE, Finding, WrightError  # noqa: PLC0415 (start-up time)
+    from clusterwright.errors import EXIT_USAGE, Finding, WrightError, did_you_mean  # noqa: PLC0415 (start-up time)
     from clusterwright.plan.cost.estimate import Estimate  # noqa: PLC0415
-    from clusterwright.spec.report import did_you_mean  # noqa: PLC0415
 
     taken, found = dict(values), []
     for text in figures:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 
 if TYPE_CHECKING:
     from clusterwright.catalog.own import Own
@@ -207,7 +207,6 @@ def _release(name: str) -> Any:
 
 
 def _none(kind: str, name: str, known: list[str]) -> WrightError:
-    from clusterwright.spec.report import did_you_mean  # noqa: PLC0415 (only when it is wrong)
 
     meant = did_you_mean(name, known)
     mend = f"did you mean `{meant}`?" if meant else f"all: wright plan catalog {kind}"

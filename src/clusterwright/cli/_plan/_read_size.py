@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog.hf import model_of
 from clusterwright.catalog.models import architectures
 from clusterwright.cli._plan._asked import _tried, _wiring, machine_for
-from clusterwright.errors import EXIT_USAGE, Finding, WrightError
+from clusterwright.errors import EXIT_USAGE, Finding, WrightError, did_you_mean
 from clusterwright.plan.sizing.answer import Sharing
 from clusterwright.plan.sizing.choices import Scenario
 from clusterwright.plan.sizing.fewest import Means
@@ -32,8 +32,6 @@ CONTEXT = 4096  # tokens of a sequence that is served, where --seq says nothing
 
 def scenario(text: str) -> Scenario | None:
     """What GPUs are compared for; None: nothing is compared."""
-    from clusterwright.spec.report import did_you_mean  # noqa: PLC0415 (only when it is wrong)
-
     if not text or text in set(Scenario):
         return Scenario(text) if text else None
     meant = did_you_mean(text, list(Scenario))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
+from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError, did_you_mean
 from clusterwright.plan.predict.cells import COLUMNS
-from clusterwright.spec.report import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

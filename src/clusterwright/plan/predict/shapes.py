@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog.model import Architecture
 from clusterwright.catalog.models import architectures
+from clusterwright.errors import did_you_mean
 from clusterwright.plan.parameters import count
 from clusterwright.plan.predict.cells import LARGEST
 from clusterwright.plan.predict.words import says
-from clusterwright.spec.report import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
