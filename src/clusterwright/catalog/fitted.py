@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+_DATA = Path(__file__).parent / "data" / "fitted"
 
 
 @cache
 def coefficients(name: str) -> dict[str, Any]:
     """The stored table `name`; keys that start with an underscore are remarks."""
-    text = (files("clusterwright.catalog") / "data" / "fitted" / f"{name}.json").read_text("utf-8")
-    table: dict[str, Any] = json.loads(text)
+    table: dict[str, Any] = json.loads((_DATA / f"{name}.json").read_text(encoding="utf-8"))
     return table
