@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Parameters:
         return mixers + ffn + self.layers * self.norms + self.mtp + self.mtp_layers * self.mtp_layer
 
 
+@lru_cache(maxsize=1024)
 def count(model: Architecture) -> Parameters:
     """Parameters from the shape; checked against models' own published totals in the tests."""
     matrices = 3 if model.gated else 2
