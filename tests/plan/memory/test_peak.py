@@ -69,7 +69,7 @@ def test_cutting_more_takes_less(plan_of, model, family, cut):
     slack = 200 * 2**20  # one more communicator
     assert all(later <= before + slack for before, later in pairwise(cuts))
     assert kinds[1] <= kinds[0]
-    if family in quiet:
+    if family in quiet and (family, cut["pp"] > 1) != ("fsdp", True):  # whose pipelines keep all whole
         assert states == sorted(states, reverse=True)
 
 

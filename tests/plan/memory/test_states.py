@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from clusterwright.plan.memory.stage import Held
 from clusterwright.plan.memory.states import engine, expert_shards, lora, shards, states
-from clusterwright.plan.run import Offload
+from clusterwright.plan.run import Offload, Stack
 
 OWN = Held(dense=1e9, expert=0.0, matrices=0.9e9)
 
@@ -86,3 +88,27 @@ def test_engine_is_deepspeeds_alone(plan_of):
     assert engine(plan_of(), OWN) == 0
     assert engine(plan_of("llama", "deepspeed", gradient_bytes=2, dp=8), OWN) == 2 * 2 * 5e8 + 6e9 / 8
     assert engine(plan_of("llama", "megatron-deepspeed", gradient_bytes=4, dp=8), OWN) == 2 * 4 * 5e8 + 2e9
+
+
+@pytest.mark.parametrize(("year", "bytes_each"), [(2025, 4), (2023, 2)])
+def test_whole_gradients(plan_of, year, bytes_each):
+    """Not reduced until the last microbatch: whole, in fp32 by FSDP2, in the layers' precision by FSDP1."""
+    run = plan_of("llama", "fsdp", zero=3, dp=8, global_batch=16, whole_gradients=True)
+    at = replace(run, stack=Stack("fsdp", year))
+
+    assert states(at, OWN).gradients == bytes_each * 1e9
+    assert states(replace(at, training=replace(at.training, global_batch=8)), OWN).gradients == 4e9 / 8
+    assert states(plan_of(zero=3, dp=8, whole_gradients=True), OWN).gradients == 4e9 / 8
+
+
+def test_pipelines_of_torch_keep_parameters_and_gradients_whole(plan_of):
+    """FSDP under PyTorch's pipeline: bf16 weights gathered, fp32 gradients whole, no copies in fp8."""
+    found = states(plan_of("llama", "fsdp", zero=2, dp=8, pp=4, precision="fp8"), OWN)
+
+    assert (found.weights, found.gradients, found.optimizer) == (2e9, 4e9, 12e9 / 8)
+
+
+def test_low_states(plan_of):
+    """All in bf16: 2 + 2 + 4 bytes; in a pipeline of torch the shard beside what is gathered."""
+    assert total(plan_of("llama", "fsdp", zero=0, low_states=True)) == 8e9
+    assert states(plan_of("llama", "fsdp", zero=2, dp=8, pp=4, low_states=True), OWN).weights == 2e9 + 2e9 / 8

@@ -32,6 +32,7 @@ def planned(row, notes="", source="Megatron-LM", **given):
         ({"notes_url": "peak=max mem-max-allocated-bytes (rank reported)"}, Definition.LAST_RANK),
         ({"notes_url": "mem = max over first/last nodes, nvidia-smi style"}, Definition.TOTAL),
         ({"notes_url": "peak = max_memory_reserved worst rank"}, Definition.RESERVED),
+        ({"source": "torchtitan"}, Definition.RESERVED),
         ({"notes_url": "peak = max_memory_allocated"}, Definition.ALLOCATED),
         ({}, Definition.ALLOCATED),
     ],
@@ -92,18 +93,21 @@ def test_recomputed_modules():
 
 
 def test_torchtitan_defaults():
-    """Neither sequence nor recomputation given: torchtitan's own, with a note of each."""
+    """Neither sequence nor recomputation given: those of its Llama 3 configurations, with a note."""
     run, notes = run_of(LLAMA | {"source": "torchtitan", "seq_len": "", "recompute": ""})
 
-    assert run.training.seq_len == 2048
+    assert run.training.seq_len == 8192
     assert run.layout.recompute_modules == ("per-op",)
-    assert sum("torchtitan's default" in note for note in notes) == 2
+    assert any("torchtitan's default" in note for note in notes)
 
 
 @pytest.mark.parametrize(
     ("source", "notes", "expected"),
     [
         ("torchtitan", "", 2),
+        ("torchtitan", "eager", 0),
+        ("torchtitan 2024-12", "", 0),
+        ("KempnerForge", "", 8),
         ("llm-foundry", "", 4),
         ("Megatron-LM", "cross-entropy-loss-fusion=True", 10),
         ("", "", 0),
@@ -132,3 +136,36 @@ def test_zero_bubble_had_no_flash_attention():
     work = planned(GPT, "ZB-2p", "Zero Bubble, Qi et al. 2401.10241").training
 
     assert (work.flash_attention, work.dropout) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [("torchtitan", False), ("llm-foundry", False), ("Lit-GPT", True), ("Megatron-LM", False)],
+)
+def test_who_keeps_whole_gradients(source, expected):
+    """Trainers on torch's FSDP reduce after the last microbatch, but those known to do it after each."""
+    assert planned(LLAMA, source=source).training.whole_gradients is expected
+
+
+def test_whole_gradients_give_way():
+    """A model whose whole gradients no GPU holds is trained with reducing each microbatch's."""
+    large = {"model": "llama3.1-70b", "layers": "80", "hidden": "8192", "heads": "64", "num_gpus": "64"}
+    row = LLAMA | large | {"global_batch": "128", "micro_batch": "1", "recompute": "full"}
+
+    assert not planned(row, source="Lit-GPT").training.whole_gradients
+
+
+def test_low_states_and_steps():
+    """bf16 alone where it is said or the trainer does it; temporaries where the optimiser is not fused."""
+    assert planned(LLAMA, "pure bf16", "Lit-GPT").training.low_states
+    assert planned(LLAMA, source="KempnerForge").training.low_states
+    assert not planned(LLAMA, source="Lit-GPT").training.low_states
+    assert planned(LLAMA, source="InternEvo").training.step_bytes == 8
+
+
+@pytest.mark.parametrize(("source", "expected"), [("torchtitan 2024-12", 4), ("torchtitan 2025-06", 1)])
+def test_microbatches_of_torchtitans_pipelines(source, expected):
+    """As many microbatches as stages once; one sequence each later."""
+    row = LLAMA | {"pp": "8", "global_batch": "32", "micro_batch": "", "zero_stage": "1"}
+
+    assert planned(row, source=source).layout.micro_batch == expected

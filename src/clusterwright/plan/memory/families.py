@@ -9,7 +9,17 @@ if TYPE_CHECKING:
 
 PADS = ("megatron", "megatron-deepspeed")  # pad the vocabulary to a multiple of 128 x tp
 FLAT = ("fsdp", "nemo-automodel", "maxtext")  # under ZeRO-3 their only sharded copy is the fp32 one
+TORCH = ("fsdp", "nemo-automodel")  # PyTorch's own FSDP, tensor parallelism and pipelines
 DEEPSPEED = ("deepspeed", "megatron-deepspeed")
+
+
+def pipelined(run: Run) -> Any:
+    """True where FSDP runs under PyTorch's pipeline: parameters stay gathered, gradients whole.
+
+    `PipelineStage.backward_maybe_with_nosync` of torch.distributed turns resharding and reduction off until
+    the last one; torchtitan does not reshard after the forward pass either.
+    """
+    return (run.stack.family in TORCH) & (run.layout.zero >= 2) & (run.layout.pp > 1)
 
 
 def deepspeed(run: Run) -> Any:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from clusterwright.plan.memory.activations import border, kept, tokens
 from clusterwright.plan.memory.coefficients import stored
-from clusterwright.plan.memory.families import deepspeed
+from clusterwright.plan.memory.families import deepspeed, pipelined
 from clusterwright.plan.memory.flight import in_flight
 from clusterwright.plan.memory.overheads import outside, workspace
 from clusterwright.plan.memory.stage import held, stage_at
 from clusterwright.plan.memory.states import states
-from clusterwright.plan.memory.transients import transients
+from clusterwright.plan.memory.transients import stepping, transients
 from clusterwright.plan.numbers import is_array, larger, pick, smaller
 from clusterwright.plan.parameters import count
 from clusterwright.plan.prediction import Memory
@@ -65,7 +65,8 @@ def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memor
     own = states(run, parameters)
     each = kept(run, stage, fitted.imbalance) + between(run)
     activations = each * in_flight(run.training, run.layout, index) + embedded(run, stage)
-    passing = transients(run, stage, parameters) + workspace(run, fitted)
+    passing = transients(run, stage, parameters)
+    passing = larger(passing, stepping(run, parameters) - activations) + workspace(run, fitted)
     allocated = own.weights + own.gradients + own.optimizer + activations + passing
     slack = fitted.slack_of(run.stack.family)
     return Memory(
@@ -80,9 +81,9 @@ def at_stage(run: Run, index: Real, fitted: Coefficients | None = None) -> Memor
 
 
 def between(run: Run) -> Real:
-    """DeepSpeed's pipeline keeps the output of a stage too, for each microbatch in flight."""
+    """DeepSpeed's and PyTorch's pipelines keep the output of a stage too, for each microbatch in flight."""
     held = border(run).on(run.layout) * tokens(run)
-    return pick(deepspeed(run) & (run.layout.pp > 1), held, 0.0)
+    return pick((deepspeed(run) & (run.layout.pp > 1)) | pipelined(run), held, 0.0)
 
 
 def embedded(run: Run, stage: Stage) -> Real:

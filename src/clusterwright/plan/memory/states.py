@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterwright.plan.memory.activations import element
-from clusterwright.plan.memory.families import FLAT, deepspeed
+from clusterwright.plan.memory.families import FLAT, TORCH, deepspeed, pipelined
+from clusterwright.plan.memory.flight import microbatches
 from clusterwright.plan.numbers import larger, pick, smaller
 from clusterwright.plan.parameters import count as parameters
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Layout, Run, Training
 
 LORA_RANK = 32  # Megatron-Bridge's default `dim` of LoRA
+FSDP2_SINCE = 2024  # `fully_shard` of PyTorch 2.4
 BUCKET = 5e8  # elements of one of DeepSpeed's reduce buckets, its default; two are in flight
 # bytes per parameter beside the fp32 master copy: moments in fp32, in 8 bits (Dettmers 2110.02861), momentum only
 MOMENTS = {"adam": 8.0, "adamw": 8.0, "adam8bit": 2.0, "sgd": 4.0, "muon": 4.0}
@@ -58,15 +60,29 @@ def _of(run: Run, count: Real, matrices: Real, shard: Real) -> States:
     weight, gradient, optimizer = per_parameter(run)
     trained = count * (lora(work) if work.task == "lora" else 1.0)
     second = 4.0 * (count - matrices) * (work.optimizer == "muon")  # what is no matrix keeps Adam's
-    low = pick(cut.zero >= 3, 0.0, _copies(work) * matrices)  # ZeRO-3 makes them layer by layer
+    low = pick((cut.zero >= 3) | pipelined(run), 0.0, _copies(work) * matrices)  # made layer by layer
     weights = (weight * count - 2.0 * work.fp8_parameters * matrices) / pick(cut.zero >= 3, shard, 1) + low
+    beside = pick(pipelined(run), 2.0 * work.low_states, 0.0) * count / shard  # its own shard
+    whole = pick(cut.zero >= 2, pick(held_whole(run), 1, shard), 1)
     return States(
-        weights=weights * (1 - 1.0 * (cut.offload >= 2)),
-        gradients=gradient * trained / pick(cut.zero >= 2, shard, 1),
+        weights=(weights + beside) * (1 - 1.0 * (cut.offload >= 2)),
+        gradients=pick(held_whole(run), _unsharded(run, gradient), gradient) * trained / whole,
         optimizer=(optimizer * trained + second)
         / pick(cut.zero >= 1, shard, 1)
         * (1 - 1.0 * (cut.offload >= 1)),
     )
+
+
+def held_whole(run: Run) -> Any:
+    """True where FSDP keeps a whole gradient over the microbatches instead of its own shard of it."""
+    several = microbatches(run.training, run.layout) > 1
+    sharded = (run.stack.family in TORCH) & (run.layout.zero >= 2) & run.training.whole_gradients
+    return (sharded | pipelined(run)) & several
+
+
+def _unsharded(run: Run, gradient: Real) -> Real:
+    """FSDP2 adds up in the precision it reduces in, fp32; FSDP1 before it in the layers' own."""
+    return 4.0 if run.stack.year >= FSDP2_SINCE else smaller(gradient, 2.0)
 
 
 def per_parameter(run: Run) -> tuple[Real, Real, Real]:
@@ -74,6 +90,8 @@ def per_parameter(run: Run) -> tuple[Real, Real, Real]:
     work, moments = run.training, MOMENTS[run.training.optimizer]
     if element(work) == 4:
         return 4.0, 4.0, moments
+    if work.low_states:
+        return 2.0, 2.0, max(2.0, moments / 2)
     flat = (run.stack.family in FLAT) & (run.layout.zero >= 3)
     return (
         pick(flat, 4.0, 2.0),

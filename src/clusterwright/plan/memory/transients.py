@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterwright.plan.memory.activations import Kept, attention, dense, element, experts, tokens, widths
-from clusterwright.plan.memory.families import FLAT
+from clusterwright.plan.memory.families import FLAT, TORCH, pipelined
 from clusterwright.plan.memory.stage import vocabulary
-from clusterwright.plan.memory.states import engine
+from clusterwright.plan.memory.states import engine, expert_shards, shards
 from clusterwright.plan.numbers import larger, pick
 from clusterwright.plan.parameters import count
 
@@ -22,18 +22,41 @@ def transients(run: Run, stage: Stage, own: Held) -> Real:
     return larger(stage.last * loss(run), backward(run)) + gathered(run) + engine(run, own)
 
 
+def stepping(run: Run, own: Held) -> Real:
+    """While the optimiser steps: gradients cast to fp32 and temporaries of an optimiser that is not fused."""
+    cut, work = run.layout, run.training
+    if not work.step_bytes:
+        return 0.0
+    dense = own.dense / pick(cut.zero >= 1, shards(cut), 1)
+    return work.step_bytes * (dense + own.expert / pick(cut.zero >= 1, expert_shards(cut), 1))
+
+
 def loss(run: Run) -> Real:
     """Logits in the products' precision and in fp32: the loss works in place on the second.
 
-    As Megatron's vocabulary-parallel cross entropy; torch's own keeps one more copy in fp32.
+    As Megatron's vocabulary-parallel cross entropy.
     """
     work, cut = run.training, run.layout
     if work.fused_loss:
         return 0.0
-    each = work.logit_bytes or element(work) + (8.0 if run.stack.family in FLAT else 4.0)
+    each = work.logit_bytes or logit(run)
     each += 4.0 * work.architecture.mtp_layers
-    head = 2 * element(work) * work.architecture.hidden / pick(cut.sequence_parallel > 0, cut.tp, 1)
+    apart = (cut.sequence_parallel > 0) & (run.stack.family not in TORCH)
+    head = 2 * element(work) * work.architecture.hidden / pick(apart, cut.tp, 1)
     return tokens(run) * (each * vocabulary(run) / cut.tp + head)
+
+
+def logit(run: Run) -> Real:
+    """Bytes of one, where nothing is said.
+
+    torch's own loss, of logits cast to fp32 peaks in its backward pass: the log-softmax, its gradient and that of
+    the logits, 4 bytes each (the logits themselves are let go of by then); cut over tp one more (DTensor's
+    `_nll_loss_and_log_softmax_backward`); all of that and the logits in 2 bytes where nothing is cast.
+    XLA keeps two in fp32.
+    """
+    if run.stack.family in TORCH:
+        return 8.0 if run.training.low_states else pick(run.layout.tp > 1, 16.0, 12.0)
+    return element(run.training) + (8.0 if run.stack.family in FLAT else 4.0)
 
 
 def backward(run: Run) -> Real:
@@ -48,7 +71,19 @@ def backward(run: Run) -> Real:
         rest = larger(rest, experts(run, ()).on(cut))
     mixer = attention(run, ()).on(cut)
     of_ffn = again * (mixer + rest) + ffn_gradients(run).on(cut)
-    return tokens(run) * larger(of_ffn, again * mixer + attention_gradients(run).on(cut))
+    of_mixer = again * mixer + attention_gradients(run).on(cut)
+    return tokens(run) * (larger(of_ffn, of_mixer) + again * joined(run))
+
+
+def joined(run: Run) -> Real:
+    """Sequences joined again over tp: DTensor keeps them as inputs of the products, Megatron joins them twice.
+
+    Of a recomputed layer the inputs of both its parts, and the gradient of one.
+    """
+    cut = run.layout
+    apart = (cut.tp > 1) & (cut.sequence_parallel > 0) & (run.stack.family in TORCH)
+    whole = 3 * element(run.training) * run.training.architecture.hidden
+    return pick(apart, whole * (1 - 1 / cut.tp), 0.0)
 
 
 def ffn_gradients(run: Run) -> Kept:
@@ -68,11 +103,13 @@ def attention_gradients(run: Run) -> Kept:
 def gathered(run: Run) -> Real:
     """ZeRO-3: the largest unit's parameters whole, the next layer's, and the gradient of the largest.
 
-    Units are the layers, the embedding and the head.
+    Units are the layers, the embedding and the head. Under PyTorch's pipeline all parameters stay gathered:
+    the gradient of a layer at work only.
     """
     cut, params = run.layout, count(run.training.architecture)
     own = params.attention + params.down + (params.dense_ffn if params.dense_layers else 0)
     moe = params.shared + params.router + params.expert * params.experts / (cut.ep * cut.etp) * cut.tp
     layer = own + moe * (params.moe_layers > 0)
     largest = larger(layer, vocabulary(run) * run.training.architecture.hidden)
-    return pick(cut.zero >= 3, element(run.training) * (2 * largest + layer) / cut.tp, 0.0)
+    at_work = pick(pipelined(run), layer, pick(cut.zero >= 3, 2 * largest + layer, 0.0))
+    return element(run.training) * at_work / cut.tp

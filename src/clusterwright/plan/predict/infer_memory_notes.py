@@ -6,7 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.memory.reported import Definition
+from clusterwright.plan.memory import Definition, Fit, fits, peak
+from clusterwright.plan.memory.families import TORCH
+from clusterwright.plan.memory.transients import logit
 from clusterwright.plan.predict.words import says
 from clusterwright.plan.run import Recompute
 
@@ -19,13 +21,12 @@ if TYPE_CHECKING:
 _DEFINITIONS = (
     (r"\(rank reported\)|functional-test golden", Definition.LAST_RANK),
     (r"nvidia-smi|bigscience", Definition.TOTAL),
-    (r"max_memory_reserved", Definition.RESERVED),
+    (r"max_memory_reserved|torchtitan", Definition.RESERVED),  # torchtitan logs what the allocator reserves
 )
-# Bytes of one logit where the loss is not the family's own: torchtitan compiles it, over logits in bf16;
-# Megatron's fused one (`cross-entropy-loss-fusion`, native) does not work in place: bf16 and twice fp32;
-# llm-foundry takes flash-attention's fused one, whose gradient is in bf16 too.
+# Bytes of one logit where the loss is not the family's own: Megatron's fused one (`cross-entropy-loss-fusion`,
+# native) does not work in place: bf16 and twice fp32; llm-foundry takes flash-attention's fused one, whose
+# gradient is in bf16 too.
 _LOGITS = (
-    (r"torchtitan", 2.0),
     (r"cross[-_]entropy[-_]loss[-_]fusion", 10.0),
     (r"llm-foundry|\bmpt\b", 4.0),
 )
@@ -33,7 +34,17 @@ _LOGITS = (
 _OLD_MEGATRON = (
     r"zero[- ]bubble"  # papers of 2024 whose Megatron was of early 2023: no flash attention, dropout
 )
-_TORCHTITAN_SEQ_LEN = 2048  # `training.seq_len` of its job configuration
+_COMPILED_LOSS_SINCE = 2025  # in torchtitan (its commit d1f62be, 2025-02): logits once, in bf16
+_COMPILED_LOGIT = 2.0
+_EAGER = r"(?<![\w-])eager\b|\b(?:no|not|without) (?:torch[. ])?compil"
+# Trainers that reduce the gradients of each microbatch under FSDP: torchtitan never turns it off (outside a
+# pipeline), Composer's sync context is for DDP alone. Others do (Accelerate, Fabric, NeMo AutoModel, KempnerForge).
+_REDUCES_EACH = r"torchtitan|llm-foundry|\bmpt\b|mosaic|composer"
+# Weights and Adam's moments in bf16 without a copy: where it is said, or the trainer casts the model itself.
+_LOW_STATES = r"pure[- ]bf16|bf16[- ]true|bf16 (?:weights|parameters) and moments|kempnerforge"
+_LOGITS_GATHERED = r"kempnerforge"  # its head is cut by tp and gathered again for the loss
+# AdamW of torch, not fused: gradients cast to fp32, and the roots of the second moments (`_multi_tensor_adamw`).
+_STEPS = ((r"internevo|internlm", 8.0),)
 
 
 def definition(cells: Cells) -> Definition:
@@ -43,27 +54,28 @@ def definition(cells: Cells) -> Definition:
 
 def with_memory_facts(run: Run, cells: Cells, settings: dict[str, str]) -> Run:
     """The run with what is kept, cut and fused as the notes say."""
-    layout = _layout(run, cells, settings)
-    return replace(run, training=_training(run, cells, settings), layout=layout)
+    cut = replace(run, layout=_layout(run, cells, settings))
+    whole = replace(cut, training=_training(cut, cells, settings))
+    if whole.training.whole_gradients and fits(peak(whole), run.machine.gpu) is Fit.OOM:
+        reduced = replace(whole.training, whole_gradients=False)  # what one does then
+        return replace(whole, training=reduced)
+    return whole
 
 
 def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
-    work = run.training
-    seq_len = work.seq_len
-    if "seq_len" in cells.inferred and says(cells, "torchtitan"):
-        seq_len = _TORCHTITAN_SEQ_LEN
-        cells.note(f"sequence length {seq_len}, torchtitan's default", "seq_len")
+    work = replace(run.training, low_states=says(cells, _LOW_STATES))
     old = "attention-backend" not in settings and says(cells, _OLD_MEGATRON)
     return replace(
         work,
-        seq_len=seq_len,
         dropout=work.dropout or old or _dropout(run, settings),
         flash_attention=work.flash_attention and not old,
         optimizer="muon" if says(cells, r"(?<![a-z])muon(?![a-z])") else work.optimizer,
         fused_loss=says(cells, r"\bliger\b|cut[- ]cross[- ]entropy"),
         grouped_experts="transformer-impl" not in settings or says(cells, "moe-grouped-gemm=True"),
-        logit_bytes=_logit_bytes(run, cells),
+        logit_bytes=_logit_bytes(replace(run, training=work), cells),
         fp8_parameters=_fp8_parameters(cells, work),
+        whole_gradients=run.stack.family in TORCH and not says(cells, _REDUCES_EACH),
+        step_bytes=next((held for words, held in _STEPS if says(cells, words)), 0.0),
     )
 
 
@@ -71,6 +83,10 @@ def _logit_bytes(run: Run, cells: Cells) -> float:
     """By whose loss it is; where the head's weight gradient is deferred to the bubble, some wait in bf16."""
     if says(cells, r"defer[-_]embedding[-_]wgrad[-_]compute"):
         return 6.0 + 2.0 * float(run.layout.pp)  # those of as many microbatches as there are stages
+    if says(cells, "torchtitan") and run.stack.year >= _COMPILED_LOSS_SINCE and not says(cells, _EAGER):
+        return _COMPILED_LOGIT
+    if says(cells, _LOGITS_GATHERED):
+        return float(logit(run) * run.layout.tp)
     return next((held for words, held in _LOGITS if says(cells, words)), 0.0)
 
 
