@@ -5,10 +5,14 @@ from __future__ import annotations
 from math import gcd
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.predict.words import says
+
 if TYPE_CHECKING:
     from clusterwright.plan.predict.cells import Cells
     from clusterwright.plan.predict.setting import Setting
 
+# In torchtitan's pipelines (its commit 5e2033c, 2025-04); before, as many microbatches as stages.
+_ONE_SEQUENCE_SINCE = 2025
 _TOKENS = 2**22  # of a step where no batch is given: LLaMA-2 and most models of 7B and more train with 4M
 
 
@@ -24,7 +28,9 @@ def batch_of(cells: Cells, setting: Setting, dp: int, pp: int) -> tuple[int, int
         batch = max(1, _TOKENS // (cells.whole("seq_len") or 2048) // unit) * unit
         cells.note(f"global batch not given: {batch} sequences, of about 4 million tokens")
     if micro is None:
-        micro = usual_micro_batch(batch // dp if batch % dp == 0 else 1, pp)
+        share = batch // dp if batch % dp == 0 else 1
+        stages = says(cells, "torchtitan") and setting.stack.year < _ONE_SEQUENCE_SINCE and share % pp == 0
+        micro = share // pp if stages and pp > 1 else usual_micro_batch(share, pp)
         cells.note(f"microbatch not given: {micro}", "micro_batch")
     if batch % (dp * micro):
         cells.wrong(
