@@ -12,11 +12,16 @@ from clusterwright.plan.speed.span import kind
 
 FEWEST = 12  # runs, and
 SOURCES = 2  # sources that a group needs for a range of its own
+PUBLISHERS = 4  # that it needs for its range to be its own alone
+SHARE = 0.2  # of the way to the range of its kind
 LOW, HIGH = 0.1, 0.9
 
 
 def spans(rows: list[Measured], held: np.ndarray) -> dict[str, list[float]]:
-    """`Hopper.dense`: what to multiply a prediction with for P10 and P90; `dense` and `other` for what is not there."""
+    """`Hopper.dense`: what to multiply a prediction with for P10 and P90; `dense` and `other` for what is not there.
+
+    A group of few publishers says little of the next one: its range goes `SHARE` of the way to its kind's.
+    """
     groups: dict[str, list[int]] = defaultdict(list)
     for index, one in enumerate(rows):
         if one.weak:
@@ -24,11 +29,19 @@ def spans(rows: list[Measured], held: np.ndarray) -> dict[str, list[float]]:
         plan = kind(one.run)
         for name in (f"{generation(one.run.machine.gpu)}.{plan}", plan, "other"):
             groups[name].append(index)
-    found = {}
-    for name, mine in sorted(groups.items()):
-        if len(mine) >= FEWEST and len({rows[i].source for i in mine}) >= SOURCES:
-            found[name] = quantiles([rows[i] for i in mine], held[mine])
+    found: dict[str, list[float]] = {}
+    for name, mine in sorted(groups.items(), key=lambda group: group[0].count(".")):
+        if len(mine) < FEWEST or len({rows[i].source for i in mine}) < SOURCES:
+            continue
+        own, wider = quantiles([rows[i] for i in mine], held[mine]), found.get(name.rpartition(".")[2])
+        few = wider is not None and len({rows[i].publisher for i in mine}) < PUBLISHERS
+        found[name] = between(own, wider) if few else own
     return found
+
+
+def between(own: list[float], wider: list[float]) -> list[float]:
+    """A range `SHARE` of the way from one to the other."""
+    return [round(a ** (1 - SHARE) * b**SHARE, 3) for a, b in zip(own, wider, strict=True)]
 
 
 def quantiles(rows: list[Measured], held: np.ndarray) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterwright.plan.collectives import Kind, near_gpus, seconds
-from clusterwright.plan.numbers import larger, pick, smaller
+from clusterwright.plan.numbers import is_array, larger, pick, smaller
 
 if TYPE_CHECKING:
     from clusterwright.plan.numbers import Real
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 def collective(kind: Kind, size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1) -> Real:
     """Seconds; `size_bytes` as in `plan.collectives`: of a gather or scatter the whole."""
+    if not is_array(ranks) and ranks == 1:  # nothing to exchange; arrays go the long way
+        return 0.0
     domain = near_gpus(machine)
     near = larger(smaller(ranks, domain / stride), 1)
     return seconds(kind, size_bytes, machine, ranks, near, smaller(stride, domain))

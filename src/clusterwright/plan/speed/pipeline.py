@@ -70,7 +70,8 @@ def fill(run: Run, one: LayerTime, stage: Stages) -> Real:
     if schedule in {Schedule.AFAB, Schedule.ONE_F_ONE_B}:
         return larger(whole, 0)
     enough = smaller(microbatches(run) / (2 * pp), 1)  # fewer leave no weights to put off
-    weight = (pp - 1) / pp * one.backward.compute / 2 * layers_of(run) * enough
+    products = smaller(one.backward.compute / 2, one.forward.compute)  # by the weight: as many as forward
+    weight = (pp - 1) / pp * products * layers_of(run) * enough
     deferred, left = DEFERRED[schedule]
     return larger(left * (whole - deferred * weight), 0)
 
