@@ -28,21 +28,21 @@ def rows(columns):
     return st.fixed_dictionaries({}, optional=dict.fromkeys(columns, CELLS))
 
 
-@settings(max_examples=150)
+@settings(max_examples=100, deadline=None)
 @given(rows(COLUMNS))
 def test_a_run_is_predicted_or_refused(row):
     """Never anything else, and never a number that is none."""
     told(row, RUNS)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30, deadline=None)
 @given(rows((*COLLECTIVES.needed, *COLLECTIVES.used)))
 def test_a_collective_is_predicted_or_refused(row):
     """Likewise."""
     told(row, COLLECTIVES)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30, deadline=None)
 @given(rows((*CNN.needed, *CNN.used)))
 def test_a_network_is_predicted_or_refused(row):
     """Likewise."""
