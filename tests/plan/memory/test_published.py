@@ -40,7 +40,7 @@ def errors(table):
 
 @pytest.mark.parametrize(
     ("table", "median"),
-    [("megatron_golden", 0.035), ("simumax_b200", 0.02), ("torchtitan_lowprec", 0.095), ("bigscience", 0.05)],
+    [("megatron_golden", 0.035), ("simumax_b200", 0.02), ("torchtitan_lowprec", 0.09), ("bigscience", 0.05)],
 )
 def test_median_error(table, median):
     """Peak memory within a few percent of what was read from runs, in the median of each table."""

@@ -106,6 +106,9 @@ def test_pipelines_of_torch_keep_parameters_and_gradients_whole(plan_of):
     found = states(plan_of("llama", "fsdp", zero=2, dp=8, pp=4, precision="fp8"), OWN)
 
     assert (found.weights, found.gradients, found.optimizer) == (2e9, 4e9, 12e9 / 8)
+    assert total(plan_of("llama", "fsdp", zero=3, dp=8, pp=4)) == total(
+        plan_of("llama", "fsdp", zero=2, dp=8, pp=4)
+    )
 
 
 def test_low_states(plan_of):

@@ -34,7 +34,8 @@ def planned(row, notes="", source="Megatron-LM", **given):
         ({"notes_url": "peak = max_memory_reserved worst rank"}, Definition.RESERVED),
         ({"source": "torchtitan"}, Definition.RESERVED),
         ({"notes_url": "peak = max_memory_allocated"}, Definition.ALLOCATED),
-        ({}, Definition.ALLOCATED),
+        ({"source": "Megatron-LM"}, Definition.ALLOCATED),
+        ({}, Definition.RESERVED),
     ],
 )
 def test_definition(row, expected):
@@ -93,12 +94,16 @@ def test_recomputed_modules():
 
 
 def test_torchtitan_defaults():
-    """Neither sequence nor recomputation given: those of its Llama 3 configurations, with a note."""
-    run, notes = run_of(LLAMA | {"source": "torchtitan", "seq_len": "", "recompute": ""})
+    """Neither sequence nor recomputation given: those of its Llama 3 configurations, with a note; shorter rather than more recomputed."""
+    row = LLAMA | {"source": "torchtitan", "seq_len": "", "recompute": ""}
+    run, notes = run_of(row | {"micro_batch": "1"})
 
     assert run.training.seq_len == 8192
     assert run.layout.recompute_modules == ("per-op",)
     assert any("torchtitan's default" in note for note in notes)
+    crowded, _ = run_of(row | {"micro_batch": "4"})
+    assert crowded.training.seq_len < 8192
+    assert crowded.layout.recompute_modules == ("per-op",)
 
 
 @pytest.mark.parametrize(

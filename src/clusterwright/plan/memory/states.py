@@ -62,7 +62,8 @@ def _of(run: Run, count: Real, matrices: Real, shard: Real) -> States:
     second = 4.0 * (count - matrices) * (work.optimizer == "muon")  # what is no matrix keeps Adam's
     low = pick((cut.zero >= 3) | pipelined(run), 0.0, _copies(work) * matrices)  # made layer by layer
     weights = (weight * count - 2.0 * work.fp8_parameters * matrices) / pick(cut.zero >= 3, shard, 1) + low
-    beside = pick(pipelined(run), 2.0 * work.low_states, 0.0) * count / shard  # its own shard
+    both = pick(cut.zero >= 3, element(work) * count, 2.0 * work.low_states * count / shard)
+    beside = pick(pipelined(run), both, 0.0)  # gathered weights beside the shard they come from
     whole = pick(cut.zero >= 2, pick(held_whole(run), 1, shard), 1)
     return States(
         weights=(weights + beside) * (1 - 1.0 * (cut.offload >= 2)),

@@ -22,6 +22,7 @@ _DEFINITIONS = (
     (r"\(rank reported\)|functional-test golden", Definition.LAST_RANK),
     (r"nvidia-smi|bigscience", Definition.TOTAL),
     (r"max_memory_reserved|torchtitan", Definition.RESERVED),  # torchtitan logs what the allocator reserves
+    (r"allocated|megatron|simumax|kempnerforge", Definition.ALLOCATED),  # their own logs
 )
 # Bytes of one logit where the loss is not the family's own: Megatron's fused one (`cross-entropy-loss-fusion`,
 # native) does not work in place: bf16 and twice fp32; llm-foundry takes flash-attention's fused one, whose
@@ -48,8 +49,8 @@ _STEPS = ((r"internevo|internlm", 8.0),)
 
 
 def definition(cells: Cells) -> Definition:
-    """Which number a measurement of this source would be; the allocator's peak where it does not say."""
-    return next((kind for words, kind in _DEFINITIONS if says(cells, words)), Definition.ALLOCATED)
+    """Which number a measurement of this source would be; where it does not say, the one between the others."""
+    return next((kind for words, kind in _DEFINITIONS if says(cells, words)), Definition.RESERVED)
 
 
 def with_memory_facts(run: Run, cells: Cells, settings: dict[str, str]) -> Run:
@@ -113,7 +114,9 @@ def _layout(run: Run, cells: Cells, settings: dict[str, str]) -> Layout:
     if instances.isdigit() and int(instances) > 1:
         cut = replace(cut, shard=max(1, cut.dp * cut.cp // int(instances)))
     if "recompute" in cells.inferred and says(cells, "torchtitan"):
-        cells.note("recomputation selective by operation, torchtitan's default", "recompute")
+        cells.note("recomputation selective by operation, torchtitan's default")
+        if "seq_len" in cells.inferred:  # then sequences are shortened rather than more recomputed
+            cells.inferred.discard("recompute")
         return replace(cut, recompute=Recompute.SELECTIVE, recompute_modules=("per-op",))
     named = re.search(r"recompute-modules=\[([\w ]+)\]", cells.text("notes_url"))
     if named:
