@@ -94,7 +94,7 @@ def test_recomputed_modules():
 
 
 def test_torchtitan_defaults():
-    """Neither sequence nor recomputation given: those of its Llama 3 configurations, with a note; shorter rather than more recomputed."""
+    """Those of its Llama 3 configurations, with a note; shorter rather than more recomputed."""
     row = LLAMA | {"source": "torchtitan", "seq_len": "", "recompute": ""}
     run, notes = run_of(row | {"micro_batch": "1"})
 
