@@ -15,8 +15,9 @@ from clusterwright.plan.speed import Coefficients, iteration, links
 
 HUBER = 0.08  # residuals beyond this count linearly: rows whose hidden settings we do not know
 NOISE = 0.05  # spread of repeated runs (BigScience repeats: median 5%), so the scale of all residuals
-STEPS = 12
+STEPS = 16
 FAR = 0.7  # deviations
+DONE = 2e-4  # of the cost, gained by a step: less is standing still
 
 
 def remembered() -> None:
@@ -125,7 +126,7 @@ def fit(rows: list[Measured], start: np.ndarray | None = None, *, steps: int = S
                 break
             continue
         x, residual, damp = trial, there, damp / 3
-        if before - after < 1e-3 * before:
+        if before - after < DONE * before:
             break
         matrix = jacobian(rows, x, residual, rows_of)
     return Fit(x, matrix, residual, rows_of)
