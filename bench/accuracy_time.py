@@ -45,7 +45,7 @@ def in_sample(rows: Iterable[Measured]) -> list[Off]:
 def held_out(rows: list[Measured]) -> Times:
     """All three; takes minutes."""
     trusted = [one for one in rows if one.trust]
-    whole = fit(trusted, stored_start(), steps=3)
+    whole = fit(trusted, stored_start())
     return Times(
         tuple(rows),
         tuple(in_sample(rows)),
