@@ -103,7 +103,10 @@ def test_whole_gradients(plan_of, year, bytes_each):
 
 def test_pipelines_of_torch_keep_parameters_and_gradients_whole(plan_of):
     """FSDP under PyTorch's pipeline: bf16 weights gathered, fp32 gradients whole, no copies in fp8."""
-    found = states(plan_of("llama", "fsdp", zero=2, dp=8, pp=4, precision="fp8"), OWN)
+    cut = {"zero": 2, "dp": 8, "pp": 4, "precision": "fp8"}
+    found = states(plan_of("llama", "fsdp", whole_gradients=True, **cut), OWN)
+
+    assert states(plan_of("llama", "fsdp", **cut), OWN).gradients == 4e9 / 8
 
     assert (found.weights, found.gradients, found.optimizer) == (2e9, 4e9, 12e9 / 8)
     assert total(plan_of("llama", "fsdp", zero=3, dp=8, pp=4)) == total(

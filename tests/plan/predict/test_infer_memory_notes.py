@@ -174,3 +174,13 @@ def test_microbatches_of_torchtitans_pipelines(source, expected):
     row = LLAMA | {"pp": "8", "global_batch": "32", "micro_batch": "", "zero_stage": "1"}
 
     assert planned(row, source=source).layout.micro_batch == expected
+
+
+def test_pipelines_of_torch_reduce_at_the_end():
+    """Even where the trainer reduces each microbatch otherwise; where it would not fit, not."""
+    row = LLAMA | {"pp": "8", "num_gpus": "64", "global_batch": "64", "micro_batch": "1", "zero_stage": "3"}
+
+    assert planned(row, source="torchtitan").training.whole_gradients
+    assert not planned(
+        row | {"micro_batch": "64", "global_batch": "1024"}, source="torchtitan"
+    ).training.whole_gradients

@@ -14,10 +14,10 @@ DEEPSPEED = ("deepspeed", "megatron-deepspeed")
 
 
 def pipelined(run: Run) -> Any:
-    """True where FSDP runs under PyTorch's pipeline: parameters stay gathered, gradients whole.
+    """True where FSDP runs under a pipeline: parameters stay gathered from microbatch to microbatch.
 
-    `PipelineStage.backward_maybe_with_nosync` of torch.distributed turns resharding and reduction off until
-    the last one; torchtitan does not reshard after the forward pass either.
+    `PipelineStage.backward_maybe_with_nosync` of torch.distributed turns resharding off until the last one;
+    torchtitan does not reshard after the forward pass either, nor did Llama 3's trainer (2407.21783, 3.3.2).
     """
     return (run.stack.family in TORCH) & (run.layout.zero >= 2) & (run.layout.pp > 1)
 

@@ -77,8 +77,7 @@ def _of(run: Run, count: Real, matrices: Real, shard: Real) -> States:
 def held_whole(run: Run) -> Any:
     """True where FSDP keeps a whole gradient over the microbatches instead of its own shard of it."""
     several = microbatches(run.training, run.layout) > 1
-    sharded = (run.stack.family in TORCH) & (run.layout.zero >= 2) & run.training.whole_gradients
-    return (sharded | pipelined(run)) & several
+    return (run.stack.family in TORCH) & (run.layout.zero >= 2) & run.training.whole_gradients & several
 
 
 def _unsharded(run: Run, gradient: Real) -> Real:

@@ -38,8 +38,9 @@ _OLD_MEGATRON = (
 _COMPILED_LOSS_SINCE = 2025  # in torchtitan (its commit d1f62be, 2025-02): logits once, in bf16
 _COMPILED_LOGIT = 2.0
 _EAGER = r"(?<![\w-])eager\b|\b(?:no|not|without) (?:torch[. ])?compil"
-# Trainers that reduce the gradients of each microbatch under FSDP: torchtitan never turns it off (outside a
-# pipeline), Composer's sync context is for DDP alone. Others do (Accelerate, Fabric, NeMo AutoModel, KempnerForge).
+# Trainers that reduce the gradients of each microbatch under FSDP: torchtitan never turns it off, Composer's sync
+# context is for DDP alone. Others do (Accelerate, Fabric, KempnerForge, NeMo AutoModel by default), and PyTorch's
+# pipelines: `PipelineStage.backward_maybe_with_nosync`.
 _REDUCES_EACH = r"torchtitan|llm-foundry|\bmpt\b|mosaic|composer"
 # Weights and Adam's moments in bf16 without a copy: where it is said, or the trainer casts the model itself.
 _LOW_STATES = r"pure[- ]bf16|bf16[- ]true|bf16 (?:weights|parameters) and moments|kempnerforge"
@@ -75,7 +76,7 @@ def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
         grouped_experts="transformer-impl" not in settings or says(cells, "moe-grouped-gemm=True"),
         logit_bytes=_logit_bytes(replace(run, training=work), cells),
         fp8_parameters=_fp8_parameters(cells, work),
-        whole_gradients=run.stack.family in TORCH and not says(cells, _REDUCES_EACH),
+        whole_gradients=run.stack.family in TORCH and (run.layout.pp > 1 or not says(cells, _REDUCES_EACH)),
         step_bytes=next((held for words, held in _STEPS if says(cells, words)), 0.0),
     )
 
