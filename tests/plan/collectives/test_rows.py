@@ -53,6 +53,8 @@ def test_the_result_is_never_read():
         ("InfiniBand NDR 4x400Gb/s per node", "infiniband", 4, 50e9),
         ("RoCE SR-IOV 2x100GbE", "roce", 2, 12.5e9),
         ("GPUDirect-TCPX", "tcpx", 8, 50e9),
+        ("GPUDirect-TCPXO (A3 Mega)", "tcpxo", 8, 25e9),
+        ("EFA (p4de.24xlarge)", "efa", 4, 12.5e9),
         ("25GbE TCP", "ethernet", 1, 3.125e9),
         ("EFA v2", "efa", 8, 50e9),
         ("RoCE 4x ConnectX-7", "roce", 4, 50e9),

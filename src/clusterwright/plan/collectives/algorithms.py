@@ -20,11 +20,19 @@ if TYPE_CHECKING:
 
 SIMPLE = PROTOCOLS[-1]  # NCCL's protocol for large messages
 NEVER = 1e9  # seconds: an algorithm that is not there
+TINY = 1e-30  # seconds
 # Fewest GPUs of a node at which NCCL reduces in the NVLink switch: measured on H200 and B200 at 4 to 8 GPUs
 # (ml-engineering, network/README); earlier switches cannot.
 SWITCH_REDUCES_FROM = {"Hopper": 5, "Blackwell": 6, "Blackwell Ultra": 6, "Rubin": 6}
 SWITCH_GPUS = 8  # boards with an NVLink switch have at least so many GPUs
-TREE_BANDWIDTH = 0.92  # of a ring's (NCCL, src/graph/tuning.cc)
+# Of a ring's, inside a node: NCCL allows a channel of two nodes of A100 23.6 GB/s, of 8 channels 189 of a ring's 240
+# (src/graph/tuning.cc, perChMaxTreeBws).
+TREE_BANDWIDTH = 0.79
+EARLY_TREES = {
+    "Pascal",
+    "Volta",
+    "Turing",
+}  # NCCL of their time took rings for large messages, two nodes or more
 
 
 def seconds(
@@ -93,15 +101,28 @@ def ring(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
     far = pick(over.nodes > 1, steps * over.nodes / ranks, 0.0)
     near = (steps - far) * near_step(over, protocol)
     transfer = size * bus_factor(kind, ranks) / over.rate
-    return joined(transfer, near, far * far_step(over, protocol), over, protocol)
+    return joined(size, transfer, (near, far * far_step(over, protocol)), over, protocol)
 
 
 def tree(kind: Kind, size: Real, over: Path, protocol: Protocol) -> Real:
     """Two binary trees over the nodes, a chain inside each: few steps, a little less bandwidth."""
     near = 2 * (over.group.ranks_per_node - 1) * near_step(over, protocol, tree=True)
     far = 2 * ceil(log2(over.nodes)) * far_step(over, protocol)
-    transfer = size * bus_factor(kind, over.group.ranks) / over.rate / TREE_BANDWIDTH
-    return pick(over.nodes > 1, joined(transfer, near, far, over, protocol), NEVER)
+    inside = size * bus_factor(kind, over.group.ranks) / over.near / TREE_BANDWIDTH
+    rate = in_turn(size / larger(inside, TINY), _leaving(over) / _crossings(over), over.c.softness)
+    return pick(over.nodes > 1, joined(size, size / rate, (near, far), over, protocol), NEVER)
+
+
+def _crossings(over: Path) -> Real:
+    """Times that the busiest node of two trees sends the whole message out: up in both, down to two in one of them."""
+    if over.group.machine.gpu.arch in EARLY_TREES:
+        return bus_factor(Kind.ALL_REDUCE, over.group.ranks)
+    return smaller(larger(over.nodes / 2, 1.0), 2.0)
+
+
+def _leaving(over: Path) -> Real:
+    """Bytes/s of the NICs that trees out of one node, or NVLink domain, go over."""
+    return over.far * smaller(1.0, over.c.heads / over.group.ranks_per_node)
 
 
 def in_switch(size: Real, over: Path, *, sharp: bool = False) -> Real:
@@ -111,10 +132,10 @@ def in_switch(size: Real, over: Path, *, sharp: bool = False) -> Real:
     if not fewest or machine.nvlink_domain < SWITCH_GPUS or not machine.gpu.link_bytes_per_s:
         return NEVER + 0 * size
     near = machine.gpu.link_bytes_per_s * nearest(c.nvls, machine.gpu.arch)
-    crossings = 1.0 if sharp else 2 * (over.nodes - 1) / over.nodes
-    far = pick(over.nodes > 1, over.far / larger(crossings, 0.5), UNLIMITED)
-    steps = 2 * ceil(log2(over.nodes)) * far_step(over, SIMPLE)
-    time = filled(size / in_turn(near, far, c.softness), c.nvls_s + steps, c, SIMPLE)
+    far = pick(over.nodes > 1, _leaving(over) / (1.0 if sharp else _crossings(over)), UNLIMITED)
+    turns = pick(over.nodes > 1, 2, 1)  # up, and down again
+    latency = turns * c.nvls_s * here / SWITCH_GPUS + 2 * ceil(log2(over.nodes)) * far_step(over, SIMPLE)
+    time = filled(size, size / in_turn(near, far, c.softness), latency, c, SIMPLE, c.nvls_ramp)
     return pick((here >= fewest) & (here <= machine.nvlink_domain), time, NEVER)
 
 
@@ -123,12 +144,13 @@ def _pairwise(size: Real, over: Path) -> Real:
     ranks, here, soft = over.group.ranks, over.group.ranks_per_node, over.c.softness
     near = size * (here - 1) / ranks / over.near
     far = size * (ranks - here) / ranks * here / over.far
-    latency = near_step(over, SIMPLE) + pick(over.nodes > 1, far_step(over, SIMPLE), 0.0)
-    return filled((near**soft + far**soft) ** (1 / soft), latency, over.c, SIMPLE)
+    latency = larger(here - 1, 1) * near_step(over, SIMPLE)  # a message to each neighbour
+    latency = latency + pick(over.nodes > 1, far_step(over, SIMPLE), 0.0)
+    return filled(size, (near**soft + far**soft) ** (1 / soft), latency, over.c, SIMPLE)
 
 
 def _direct(size: Real, over: Path) -> Real:
     """One GPU to the next: through the NICs where the group has several nodes."""
     rate = smaller(over.near, over.far / over.group.ranks_per_node)
     step = pick(over.nodes > 1, far_step(over, SIMPLE), near_step(over, SIMPLE))
-    return filled(size / rate, step, over.c, SIMPLE)
+    return filled(size, size / rate, step, over.c, SIMPLE)

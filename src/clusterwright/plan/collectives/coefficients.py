@@ -21,6 +21,7 @@ class Wire:
     efficiency: float  # share of its line rate that a ring of two nodes reaches
     step_s: float  # one step of a ring, beyond the network's own latency
     congestion: float  # bandwidth lost each time the nodes double
+    delay_s: float = 0.0  # of a step in every protocol: what its software adds to the network's own latency
     rdma: bool = True  # without: the protocols for small messages wait as long as the large one
 
 
@@ -34,9 +35,12 @@ class Coefficients:
     staged: float  # likewise, of cards that reach one another through the host's memory only
     wire: Mapping[str, Wire]  # by kind of network
     softness: float  # exponent of the sum of two tiers' times; infinite: only the slower one counts
-    launch_s: float
-    latency_scale: float  # of NCCL's own table of step latencies
+    launch_s: float  # of one operation by the host, while the one before it runs
+    latency_scale: Mapping[str, float]  # of NCCL's own table of step latencies, by the GPU's architecture
     ramp: float  # share of sqrt(latency x transfer time): filling the pipeline of chunks
+    nvls_ramp: float  # likewise, of a reduction in the switch
+    window_bytes: float  # in flight at once: what is beyond it finds the pipeline full
+    heads: float  # GPUs of one NVLink domain from which trees through its switches go out
     ll_bandwidth: float  # share of a ring's that NCCL's protocol for small messages reaches
     nvls_s: float  # latency of one reduction in the switch
 

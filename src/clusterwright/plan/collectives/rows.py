@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog.gpus import gpu
 from clusterwright.errors import WrightError
+from clusterwright.plan.clouds import network_of
 from clusterwright.plan.collectives.algorithms import in_switch, times
 from clusterwright.plan.collectives.coefficients import Coefficients, stored
 from clusterwright.plan.collectives.kinds import Kind, bus_factor
@@ -27,7 +28,7 @@ BRIDGE_BYTES_PER_S = 300e9  # A100 and H100 PCIe (data sheets)
 SMALL_BRIDGE_BYTES_PER_S = 56.25e9  # A40, RTX A6000, RTX 3090 (data sheets)
 STACKED_MEMORY_BYTES_PER_S = 1.2e12  # above it a card's memory is HBM: the ones with the large bridge
 KINDS = (
-    (r"tcpxo|fastrak", "roce"),
+    (r"tcpxo|fastrak", "tcpxo"),
     (r"tcpx", "tcpx"),
     (r"omni-?path|\bopa\b", "omnipath"),
     (r"\befa\b", "efa"),
@@ -106,8 +107,8 @@ def _counts(row: Mapping[str, str], chip: Gpu, words: str, notes: list[str]) -> 
         per_node = ranks // nodes if ranks and nodes else usual_node(chip)
         notes.append(f"GPUs per node not given: {per_node}")
     if nodes is None:
-        far = _network_kind(words) or "inter-rack" in words
-        nodes = max(1, round(ranks / per_node)) if ranks else 2 if far else 1
+        far = 2 * RACK_GPUS // per_node if "inter-rack" in words else 2 if _network_kind(words) else 1
+        nodes = max(1, round(ranks / per_node)) if ranks else far
         notes.append(f"nodes not given: {nodes}")
     return per_node, nodes, ranks or nodes * per_node
 
@@ -120,6 +121,8 @@ def _network(row: Mapping[str, str], chip: Gpu, per_node: int, nodes: int, notes
     said_ports, said_gbits = _said(words, kind)
     ports = _number(row.get("nic_per_node", "")) or said_ports
     gbits = _number(row.get("nic_gbps", "")) or said_gbits
+    if gbits is None and (rented := network_of(f"{row.get('gpu_type', '')} {words}".lower())):
+        kind, ports, gbits = rented[0], float(ports or rented[1]), float(rented[2])
     gbits = gbits or next((rate for name, rate in PORT_GBITS.items() if re.search(name, words)), None)
     usual = _usual_ports(chip, per_node)
     if notes and "not known" in notes[0]:

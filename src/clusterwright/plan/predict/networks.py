@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.clouds import network_of
 from clusterwright.plan.machines import NODE_GPUS, REFERENCE_PORTS, Wiring, machine, usual_node
-from clusterwright.plan.predict.clouds import network_of
 
 if TYPE_CHECKING:
     from clusterwright.catalog.gpu import Gpu

@@ -7,7 +7,7 @@ import re
 # What the vendors' own pages on each machine type say: kind, ports of a node, Gbit/s of one.
 _MACHINES = (
     (r"\ba3[- ]?ultra|\ba4[- ]?high|\ba4x\b", ("roce", 8, 400)),  # Google Cloud
-    (r"\ba3[- ]?mega|megagpu", ("roce", 8, 200)),
+    (r"\ba3[- ]?mega|megagpu", ("tcpxo", 8, 200)),  # GPUDirect-TCPXO
     (r"\ba3\b|a3[- ]high", ("tcpx", 4, 200)),  # GPUDirect-TCPX
     (r"\ba2[- ](?:ultra|mega|high)", ("ethernet", 1, 100)),
     (r"\bp3\.16xlarge", ("ethernet", 1, 25)),  # Amazon EC2
