@@ -61,6 +61,7 @@ def test_the_result_is_never_read():
         ({"framework": "CUDA 11.6", "source": "MLPerf Training v2.1"}, "mxnet"),
         ({"framework": "PyTorch 21.03", "source": "NVIDIA DeepLearningExamples"}, "pytorch"),
         ({"framework": "TensorFlow 1.15"}, "tensorflow"),
+        ({"framework": "TensorFlow 20.06-tf1 NGC (XLA)"}, "tensorflow-xla"),
         ({"framework": "PyTorch", "source": "Lambda deeplearning-benchmark"}, "pytorch-nchw"),
     ],
 )

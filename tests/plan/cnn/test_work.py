@@ -105,3 +105,37 @@ def test_vgg_computes_and_efficientnet_waits_for_memory():
 
     assert vgg.compute > vgg.memory
     assert thin.memory > thin.compute
+
+
+@given(st.sampled_from(["fp16", "fp32"]))
+def test_squeezing_costs_more_where_it_is_not_fused(precision):
+    """The same network with squeeze and excitation: PyTorch goes over its input more often than a compiler."""
+
+    def share(software):
+        plain, squeezed = (
+            time(name, precision=precision, software=software)
+            for name in ("resnext101-32x4d", "se-resnext101-32x4d")
+        )
+        return squeezed / plain
+
+    assert share("pytorch") > share("tensorflow-xla") > 1
+
+
+def test_narrow_groups_read_slowly():
+    """Without it EfficientNet, all depthwise, gains much, and ResNet-50, all dense, nothing."""
+    c = stored()
+    free = replace(c, group_width=0.0)
+
+    def gain(name):
+        slow, fast = (
+            work(network(name), A100, "fp16", 128, c.software["mxnet"], each).total for each in (c, free)
+        )
+        return slow / fast
+
+    assert gain("resnet50") == 1
+    assert gain("efficientnet-b0") > gain("resnext101-32x4d") > 1
+
+
+def test_tf32_keeps_a_smaller_share_of_its_peak():
+    """Its operands are twice as wide as fp16's."""
+    assert stored().rate["tf32"] < 1 < stored().rate["fp32"]

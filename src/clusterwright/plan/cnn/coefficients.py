@@ -29,6 +29,8 @@ class Software:
     layer_s: float  # of one layer in one iteration, however small the batch: launches and tails of kernels
     exposed: float  # share of the gradients' all-reduce that the backward pass does not hide
     gradient_bytes: float  # of one element in mixed precision
+    squeeze_16: float = 7.0  # reads and writes of squeeze and excitation's input, mixed precision
+    squeeze_32: float = 7.0  # mean and product 3 times forward; 4 backward, for both factors
     compute: float = 1.0  # rate of its matrix products over that of a deep convolution
     joules: float = 1.0  # energy of its FLOPs, likewise
 
@@ -42,6 +44,10 @@ class Coefficients:
     ]  # share of nominal peak of a deep convolution, by kind of die; clocks may be above nominal
     stream: Mapping[str, float]  # share of the memory's bandwidth, likewise
     software: Mapping[str, Software]
+    rate: Mapping[str, float]  # of tf32 and of plain fp32: share of their peak over that of half precision
+    group_width: (
+        float  # channels of a group at which a grouped convolution reaches half of a copy's bandwidth
+    )
     softness: float  # exponent of the sum of compute and memory time of one convolution
     depth: float  # inner products of this length run at half speed
     winograd: float  # how much faster 3x3 convolutions are in fp32 than their FLOPs say

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 
 from clusterwright.catalog.cnn import Cnn, Convolution, Dense
 from clusterwright.plan.cnn.encoder import Encoder
@@ -23,6 +24,7 @@ class Product:
     passes: int = PASSES
     times: int = 1  # as many alike
     winograd: bool = False  # a dense 3x3 of stride one
+    group: float = inf  # channels of one group, where there are several
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ def _of_layer(layer: Convolution | Dense, passes: int) -> Product:
     elements = layer.inputs * layer.height * layer.width * layer.stride**2 + layer.elements
     winograd = layer.kernel == 3 and layer.stride == 1 and layer.groups == 1
     wide = layer.outputs / layer.groups
-    return Product(layer.flops, elements, layer.weights, inner, wide, passes, winograd=winograd)
+    group = layer.inputs / layer.groups if layer.groups > 1 else inf
+    return Product(layer.flops, elements, layer.weights, inner, wide, passes, winograd=winograd, group=group)
 
 
 def _squeezed(network: Cnn) -> float:

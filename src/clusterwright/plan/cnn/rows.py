@@ -131,4 +131,6 @@ def software(row: Mapping[str, str], notes: list[str]) -> str:
     if "mlperf" in row.get("source", "").lower() and not re.fullmatch(r"\s*pytorch[\w .+]*", framework):
         notes.append("framework not told apart: MXNet, as NVIDIA's MLPerf submission")
         return "mxnet"
-    return "tensorflow" if "tensorflow" in framework and "pytorch" not in framework else "pytorch"
+    if "tensorflow" in framework and "pytorch" not in framework:
+        return "tensorflow-xla" if re.search(r"\bxla\b", framework) else "tensorflow"
+    return "pytorch"

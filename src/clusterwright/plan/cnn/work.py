@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from clusterwright.plan.cnn.products import Product
 
 TENSOR_CORE_WIDTH = 8  # channels of the narrowest tile (PTX mma m16n8k16): fewer in a group leave it idle
-# Squeeze and excitation, of its whole input: mean and product 3 times forward; 4 backward, for both factors.
-SQUEEZE_TRAFFIC = 7
 HALF = {"fp16", "bf16", "mixed", "amp"}
 
 
@@ -49,18 +47,21 @@ def work(
     """One sample of a batch: the batch shares the reading of the weights."""
     asked, kind, size = demand(network), die(gpu), width(precision)
     stream = gpu.memory_bytes_per_s * nearest(c.stream, kind)
-    flops = peak(gpu, precision) * nearest(c.compute, kind) * how.compute
-    plain = "tf32" not in gpu.peak and precision not in HALF
+    plain = "tf32" not in gpu.peak and size == 4
+    rate = 1.0 if size == 2 else c.rate["fp32" if plain else "tf32"]
+    flops = peak(gpu, precision) * nearest(c.compute, kind) * how.compute * rate
     products, computes, memories = 0.0, 0.0, 0.0
     for each in asked.products:
         many = each.passes * each.times
         faster = c.winograd if plain and each.winograd else 1.0
         compute = many * each.flops / (flops * faster * _filling(each, c))
         memory = many * size * (each.elements + each.weights / batch) / stream
+        memory *= 1 + c.group_width / each.group
         products += (compute**c.softness + memory**c.softness) ** (1 / c.softness)
         computes, memories = computes + compute, memories + memory
     touched = asked.between * (how.traffic_16 if size == 2 else how.traffic_32)
-    between = size * (touched + asked.squeezed * SQUEEZE_TRAFFIC) / stream
+    squeezed = asked.squeezed * (how.squeeze_16 if size == 2 else how.squeeze_32)
+    between = size * (touched + squeezed) / stream
     energy = asked.flops * PASSES * nearest(c.joule_per_flop, kind) * how.joules * size / 2
     limited = _limited(products + between, energy / gpu.power_w if gpu.power_w else 0.0)
     return Work(limited + how.image_s, computes, memories + between)
