@@ -76,7 +76,8 @@ def _training(run: Run, cells: Cells, settings: dict[str, str]) -> Training:
         grouped_experts="transformer-impl" not in settings or says(cells, "moe-grouped-gemm=True"),
         logit_bytes=_logit_bytes(replace(run, training=work), cells),
         fp8_parameters=_fp8_parameters(cells, work),
-        whole_gradients=run.stack.family in TORCH and (run.layout.pp > 1 or not says(cells, _REDUCES_EACH)),
+        whole_gradients=run.stack.family in TORCH
+        and (float(run.layout.pp) > 1 or not says(cells, _REDUCES_EACH)),
         step_bytes=next((held for words, held in _STEPS if says(cells, words)), 0.0),
     )
 
