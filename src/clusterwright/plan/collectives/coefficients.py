@@ -36,7 +36,7 @@ class Coefficients:
     wire: Mapping[str, Wire]  # by kind of network
     softness: float  # exponent of the sum of two tiers' times; infinite: only the slower one counts
     launch_s: float  # of one operation by the host, while the one before it runs
-    latency_scale: Mapping[str, float]  # of NCCL's own table of step latencies, by the GPU's architecture
+    latency_scale: float  # of NCCL's own table of step latencies
     ramp: float  # share of sqrt(latency x transfer time): filling the pipeline of chunks
     nvls_ramp: float  # likewise, of a reduction in the switch
     window_bytes: float  # in flight at once: what is beyond it finds the pipeline full

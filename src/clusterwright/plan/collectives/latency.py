@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.collectives.coefficients import nearest
 from clusterwright.plan.numbers import pick, smaller
 
 if TYPE_CHECKING:
@@ -41,8 +40,7 @@ BESIDE = (
 def near_step(path: Path, protocol: Protocol, *, tree: bool = False) -> Real:
     """One step inside the node."""
     step = protocol.tree_s if tree else protocol.ring_s
-    scale = nearest(path.c.latency_scale, path.group.machine.gpu.arch)
-    return scale * pick(path.linked, step, protocol.pcie_s)
+    return path.c.latency_scale * pick(path.linked, step, protocol.pcie_s)
 
 
 def far_step(path: Path, protocol: Protocol) -> float:
