@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SIMPLE = PROTOCOLS[-1]  # NCCL's protocol for large messages
 NEVER = 1e9  # seconds: an algorithm that is not there
 TINY = 1e-30  # seconds
+IN_TURN = 8  # messages to single GPUs that follow one another; more go by other channels (NCCL batches 8 of a channel)
 # Fewest GPUs of a node at which NCCL reduces in the NVLink switch: measured on H200 and B200 at 4 to 8 GPUs
 # (ml-engineering, network/README); earlier switches cannot.
 SWITCH_REDUCES_FROM = {"Hopper": 5, "Blackwell": 6, "Blackwell Ultra": 6, "Rubin": 6}
@@ -144,7 +145,8 @@ def _pairwise(size: Real, over: Path) -> Real:
     ranks, here, soft = over.group.ranks, over.group.ranks_per_node, over.c.softness
     near = size * (here - 1) / ranks / over.near
     far = size * (ranks - here) / ranks * here / over.far
-    latency = larger(here - 1, 1) * near_step(over, SIMPLE)  # a message to each neighbour
+    turns = smaller(larger(here - 1, 1), IN_TURN)  # a message to each neighbour
+    latency = turns * near_step(over, SIMPLE)
     latency = latency + pick(over.nodes > 1, far_step(over, SIMPLE), 0.0)
     return filled(size, (near**soft + far**soft) ** (1 / soft), latency, over.c, SIMPLE)
 
