@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from clusterwright.catalog.model import Architecture
     from clusterwright.plan.numbers import Real
 
+LORA_RANK = 32  # Megatron-Bridge's default `dim` of LoRA
 MAMBA_EXPAND = 2  # inner width over hidden, Mamba-2 (Dao and Gu 2405.21060)
 MAMBA_HEAD = 64  # width of one state-space head, same
 MAMBA_STATE = 128  # width of the state, same
@@ -143,6 +144,14 @@ def _expert(model: Architecture, matrices: int) -> float:
     """One expert; it may work at a narrower width than the model's (Nemotron 3 Super)."""
     inner = (matrices - 1) * model.expert_ffn if model.biases else 0
     return matrices * (model.expert_width or model.hidden) * model.expert_ffn + inner
+
+
+def lora(model: Architecture) -> float:
+    """Low-rank adapters on all four matrices of a layer (Hu et al. 2106.09685), as a share of the model."""
+    q, kv = model.heads * model.head_dim, 2 * model.kv_heads * model.head_dim
+    wide = model.ffn * (2 if model.gated else 1)
+    sides = (model.hidden + q + kv) + (q + model.hidden) + (model.hidden + wide) + (model.ffn + model.hidden)
+    return LORA_RANK * sides * model.layers / count(model).total
 
 
 def mamba_shape(model: Architecture) -> tuple[float, float, float]:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.plan.memory.stage import Held
-from clusterwright.plan.memory.states import engine, expert_shards, lora, shards, states
+from clusterwright.plan.memory.states import engine, expert_shards, shards, states
+from clusterwright.plan.parameters import lora
 from clusterwright.plan.run import Offload, Stack
 
 OWN = Held(dense=1e9, expert=0.0, matrices=0.9e9)
@@ -71,7 +72,7 @@ def test_lora_trains_adapters_only(plan_of):
 
     assert found.weights == 2e9
     assert found.gradients + found.optimizer == pytest.approx(71e6 / 8.03e9 * 16e9, rel=0.01)
-    assert lora(plan_of().training) == pytest.approx(71e6 / 8.03e9, rel=0.01)
+    assert lora(plan_of().training.architecture) == pytest.approx(71e6 / 8.03e9, rel=0.01)
 
 
 def test_offload(plan_of):

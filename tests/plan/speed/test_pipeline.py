@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from clusterwright.plan.run import Run, Schedule
+from clusterwright.plan.run import Layout, Machine, Network, Run, Schedule
+from clusterwright.plan.speed import iteration
 from clusterwright.plan.speed.ends import Ends
 from clusterwright.plan.speed.layers import LayerTime, Parts
 from clusterwright.plan.speed.pipeline import Stages, bubble, fill, microbatches, stages
@@ -78,3 +79,16 @@ def test_layers_that_do_not_divide_leave_a_fuller_stage(run: Run) -> None:
     assert stage.fullest == 60
     assert stage.mean == pytest.approx(96 * 3 / 5)
     assert bubble(other, ONE, stage) > 0
+
+
+def test_a_pipeline_that_leaves_its_node_waits_for_the_network(llama: Run) -> None:
+    """Stages smaller than a node mostly neighbour over NVLink; the hop between nodes still sets the pace."""
+    cut = replace(llama.layout, dp=2, tp=2, pp=16, interleave=1)
+    slow = replace(llama.machine, network=Network("ethernet", 1, 3e9))
+    inside = replace(cut, dp=1, tp=2, pp=4)
+
+    def sent(layout: Layout, machine: Machine) -> float:
+        return float(iteration(replace(llama, layout=layout, machine=machine)).pipeline_comm)
+
+    assert sent(cut, slow) > 10 * sent(cut, llama.machine)
+    assert sent(inside, slow) == sent(inside, llama.machine)

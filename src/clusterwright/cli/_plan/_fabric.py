@@ -129,9 +129,7 @@ def _advice(run: Run | None) -> Advice | None:
 
     def plan(training: Training, machine: Machine) -> Layout | None:
         cut = searched(training, machine)
-        if cut is None or cut.layout.gpus / cut.layout.pp < machine.gpus_per_node:
-            return None  # the time model charges NVLink for stages within a node, also where the pipeline leaves it
-        return cut.layout
+        return cut.layout if cut is not None else None
 
     return advise(run, plan=plan)
 

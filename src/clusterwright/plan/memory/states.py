@@ -9,14 +9,13 @@ from clusterwright.plan.memory.activations import element
 from clusterwright.plan.memory.families import FLAT, TORCH, deepspeed, pipelined
 from clusterwright.plan.memory.flight import microbatches
 from clusterwright.plan.numbers import larger, pick, smaller
-from clusterwright.plan.parameters import count as parameters
+from clusterwright.plan.parameters import lora
 
 if TYPE_CHECKING:
     from clusterwright.plan.memory.stage import Held
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Layout, Run, Training
 
-LORA_RANK = 32  # Megatron-Bridge's default `dim` of LoRA
 FSDP2_SINCE = 2024  # `fully_shard` of PyTorch 2.4
 BUCKET = 5e8  # elements of one of DeepSpeed's reduce buckets, its default; two are in flight
 # bytes per parameter beside the fp32 master copy: moments in fp32, in 8 bits (Dettmers 2110.02861), momentum only
@@ -58,7 +57,7 @@ def expert_shards(cut: Layout) -> Real:
 def _of(run: Run, count: Real, matrices: Real, shard: Real) -> States:
     work, cut = run.training, run.layout
     weight, gradient, optimizer = per_parameter(run)
-    trained = count * (lora(work) if work.task == "lora" else 1.0)
+    trained = count * (lora(work.architecture) if work.task == "lora" else 1.0)
     second = 4.0 * (count - matrices) * (work.optimizer == "muon")  # what is no matrix keeps Adam's
     low = pick((cut.zero >= 3) | pipelined(run), 0.0, _copies(work) * matrices)  # made layer by layer
     weights = (weight * count - 2.0 * work.fp8_parameters * matrices) / pick(cut.zero >= 3, shard, 1) + low
@@ -115,12 +114,3 @@ def engine(run: Run, own: Held) -> Real:
 
 def _copies(work: Training) -> float:
     return COPIES.get(work.precision, 0.0)
-
-
-def lora(work: Training) -> float:
-    """Low-rank adapters on all four matrices of a layer (Hu et al. 2106.09685), as a share of the model."""
-    model = work.architecture
-    q, kv = model.heads * model.head_dim, 2 * model.kv_heads * model.head_dim
-    wide = model.ffn * (2 if model.gated else 1)
-    sides = (model.hidden + q + kv) + (q + model.hidden) + (model.hidden + wide) + (model.ffn + model.hidden)
-    return LORA_RANK * sides * model.layers / parameters(model).total

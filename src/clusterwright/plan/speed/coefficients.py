@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.parameters import lora
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -81,6 +83,7 @@ class Rates:
     host_step: float  # seconds per parameter of an optimiser on the host's cores
     fixed: float  # of one iteration: input, logging, synchronisation
     jitter: float  # share of an iteration per doubling of GPUs beyond eight
+    trained: float = 1.0  # share of the parameters that get a gradient: less with low-rank adapters
 
 
 def era(family: str, year: int) -> str:
@@ -162,4 +165,5 @@ def rates(run: Run, c: Coefficients) -> Rates:
         host_step=c.get("host_step"),
         fixed=c.get("fixed", *path),
         jitter=c.get("jitter", *path),
+        trained=lora(run.training.architecture) if run.training.task == "lora" else 1.0,
     )

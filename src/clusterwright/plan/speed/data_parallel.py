@@ -27,16 +27,16 @@ def data_parallel(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
 def exchange(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
     """Gradients reduced beneath the last backward pass, parameters gathered beneath the first forward pass."""
     per_stage = layers_of(run) / run.layout.pp
-    gradients = reduced(run, held)
+    gradients = reduced(run, rates, held)
     updated = pick(run.layout.zero > 0, gathered(run, rates, held), gradients)
     return shown(gradients, per_stage * one.backward.total, rates.data_exposed) + shown(
         updated, per_stage * one.forward.total, rates.data_exposed
     )
 
 
-def reduced(run: Run, held: Shards) -> Real:
+def reduced(run: Run, rates: Rates, held: Shards) -> Real:
     """One pass (half an all-reduce) of the gradients, dense and expert, each over its own group."""
-    cut, size = run.layout, run.training.gradient_bytes
+    cut, size = run.layout, run.training.gradient_bytes * rates.trained
     dense = in_messages(
         run, size * held.dense, buckets(held.dense, held.dense_ranks), held.dense_ranks, cut.tp
     )
@@ -49,8 +49,9 @@ def gathered(run: Run, rates: Rates, held: Shards) -> Real:
     cut = run.layout
     least = pick(rates.gathers > 1, rates.gathers * layers_of(run) / cut.pp, 1)
     near, far = sharing(run, held.dense_ranks), sharing(run, held.expert_ranks)
-    dense = in_messages(run, 2 * held.dense, larger(buckets(held.dense, near), least), near, cut.tp)
-    return dense + in_messages(run, 2 * held.expert, buckets(held.expert, far), far, cut.ep * cut.etp)
+    size = 2 * rates.trained
+    dense = in_messages(run, size * held.dense, larger(buckets(held.dense, near), least), near, cut.tp)
+    return dense + in_messages(run, size * held.expert, buckets(held.expert, far), far, cut.ep * cut.etp)
 
 
 def buckets(parameters: Real, ranks: Real) -> Real:
@@ -79,14 +80,13 @@ def gathering(run: Run, rates: Rates, one: LayerTime, held: Shards) -> Real:
     layer_bytes = held.layer_dense + held.layer_expert
     pieces = rates.gathers / rates.sharded
     gather = pieces * links.gather(2 * layer_bytes / rates.gathers, group, run.machine, cut.tp)
-    gradients = run.training.gradient_bytes * layer_bytes
+    element = run.training.gradient_bytes * rates.trained
+    gradients = element * layer_bytes
     scatter = links.gather(gradients, group, run.machine, cut.tp) / rates.sharded
     forward = larger(gather - one.forward.total, rates.interference * gather)
     backward_time = one.backward.total + one.recompute
     backward = larger(gather + scatter - backward_time, rates.interference * (gather + scatter))
     steps = layers_of(run) / cut.pp * microbatches(run)
     replicas = held.dense_ranks / group
-    across = links.all_reduce(
-        run.training.gradient_bytes * held.total / group, replicas, run.machine, group * cut.tp
-    )
+    across = links.all_reduce(element * held.total / group, replicas, run.machine, group * cut.tp)
     return pick(group > 1, steps * (forward + backward), 0.0) + pick(replicas > 1, across, 0.0)

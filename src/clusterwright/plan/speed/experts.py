@@ -40,14 +40,13 @@ def routed_block(run: Run, rates: Rates) -> tuple[Parts, Parts]:
     forward = sum((matmul.seconds(rows, n, k, rates=rates, groups=local) for n, k in shapes), 0.0)
     backward = sum((matmul.backward(rows, n, k, rates=rates, groups=local) for n, k in shapes), 0.0)
     moved = traffic(run, rates, mine, visits, width) + layers.casts(visits, shapes, rates, 0)
-    weights = (
-        sum((n * k for n, k in shapes), 0.0) * local * 2 * run.training.gradient_bytes * rates.accumulate
-    )
+    weights = sum((n * k for n, k in shapes), 0.0) * local * rates.trained
+    added = weights * 2 * run.training.gradient_bytes * rates.accumulate
     comm = exchange(run, rates, mine)
     kernels = KERNELS * rates.launch
     return (
         layers.Parts(forward, layers.seconds(moved, rates) + kernels, expert=comm),
-        layers.Parts(backward, layers.seconds(2 * moved + weights, rates) + 2 * kernels, expert=comm),
+        layers.Parts(backward, layers.seconds(2 * moved + added, rates) + 2 * kernels, expert=comm),
     )
 
 

@@ -172,9 +172,8 @@ def linear_block(run: Run, rates: Rates, shapes: list[tuple[Real, Real]], inner:
     backward = sum((matmul.backward(m, n, k, rates=rates) for n, k in shapes), 0.0)
     weights = sum((n * k for n, k in shapes), 0.0)
     moved = m * (outer + inner) * rates.elementwise
-    accumulated = (
-        weights * 2 * run.training.gradient_bytes
-    )  # the gradient is read and written once a microbatch
+    # the gradient is read and written once a microbatch
+    accumulated = weights * rates.trained * 2 * run.training.gradient_bytes
     comm = tensor_exchange(run, rates)
     forth = Parts(forward, seconds(moved + casts(m, shapes, rates, 0), rates) + LAUNCHES * rates.launch, comm)
     moved_back = 2 * moved + accumulated + casts(m, shapes, rates, 1)

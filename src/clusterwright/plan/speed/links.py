@@ -36,8 +36,12 @@ def all_to_all(size_bytes: Real, ranks: Real, machine: Machine, stride: Real = 1
     return collective(Kind.ALL_TO_ALL, size_bytes, ranks, machine, stride)
 
 
-def send(size_bytes: Real, machine: Machine, apart: Real) -> Real:
-    """Every GPU to one that lies `apart` GPUs further, all at once."""
+def send(size_bytes: Real, machine: Machine, apart: Real, gpus: Real) -> Real:
+    """Every GPU to one that lies `apart` further, out of `gpus`: the hop that takes longest.
+
+    Where a chain leaves the NVLink domain, the GPUs on its edge share the NICs, and all others wait for them.
+    """
     domain = near_gpus(machine)
-    near = pick(apart < domain, 2, 1)
-    return seconds(Kind.SEND_RECV, size_bytes, machine, 2, near, domain / near)
+    inside = gpus <= domain
+    sharing = pick(inside, domain / 2, smaller(apart, domain))
+    return seconds(Kind.SEND_RECV, size_bytes, machine, 2, pick(inside, 2, 1), sharing)

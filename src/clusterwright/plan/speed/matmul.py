@@ -36,6 +36,11 @@ def quantisation(m: Real, n: Real, *, rates: Rates, groups: Real = 1) -> Real:
 
 
 def backward(m: Real, n: Real, k: Real, *, rates: Rates, groups: Real = 1, half: bool = False) -> Real:
-    """Both products of the backward pass: by the input, and by the weight (whose inner length is the tokens')."""
+    """Both products of the backward pass: by the input, and by the weight (whose inner length is the tokens').
+
+    A frozen weight has only the first; the six products of its low-rank adapter take as long as they take to start.
+    """
     by_input = seconds(m, k, n, rates=rates, groups=groups, half=half)
+    if rates.trained < 1:
+        return by_input + 6 * rates.launch
     return by_input + seconds(k, n, m, rates=rates, groups=groups, half=half)

@@ -25,7 +25,7 @@ def optimizer_step(run: Run, rates: Rates, held: Shards) -> Real:
     cut = run.layout
     dense = held.dense / pick(cut.zero > 0, sharing(run, held.dense_ranks), 1)
     expert = held.expert / pick(cut.zero > 0, sharing(run, held.expert_ranks), 1)
-    mine = dense + expert
-    zeroing = ZEROING * pick(cut.zero > 1, mine, held.total)
+    mine = (dense + expert) * rates.trained
+    zeroing = ZEROING * pick(cut.zero > 1, mine, held.total * rates.trained)
     on_gpu = (TRAFFIC.get(run.training.optimizer, 34) * mine + zeroing) / rates.bytes_per_s
     return pick(cut.offload > Offload.NONE, mine * rates.host_step, on_gpu)

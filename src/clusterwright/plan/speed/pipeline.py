@@ -85,5 +85,5 @@ def sending(run: Run, rates: Rates) -> Real:
     """Exposed seconds of one microbatch: activations in and out, gradients in and out, of every chunk."""
     cut = run.layout
     size = 2 * layers.tokens(run) * run.training.architecture.hidden / cut.tp
-    one = links.send(size, run.machine, cut.gpus / cut.pp)
+    one = links.send(size, run.machine, cut.gpus / cut.pp, cut.gpus)
     return pick(cut.pp > 1, 2 * cut.interleave * one * rates.pipeline_exposed, 0.0)
