@@ -59,7 +59,11 @@ def test_matrices_cost_two_flops_per_active_parameter(name: str) -> None:
     model = replace(architecture(name), mtp_layers=0)
     parts = flops.mix(model)
     core = parts.attention * flops.attention_core(model, 1024)
-    scans = parts.mamba * 6 * parameters.mamba_shape(model)[0] * parameters.mamba_shape(model)[2] if parts.mamba else 0
+    scans = (
+        parts.mamba * 6 * parameters.mamba_shape(model)[0] * parameters.mamba_shape(model)[2]
+        if parts.mamba
+        else 0
+    )
     count = parameters.count(model)
 
     active = count.active - count.embedding + (model.vocab * model.hidden if model.tied else 0)

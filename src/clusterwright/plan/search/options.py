@@ -29,7 +29,9 @@ class Options:
     uneven: bool = True  # pipeline stages may differ by a layer
     advise: bool = False  # where nothing fits, try what would help: some more searches
     top: int = 10  # how many layouts are ranked
-    lot: int = 100_000  # layouts looked at in one go: fewer cost calls, more leave the cache (bench/search.py)
+    lot: int = (
+        100_000  # layouts looked at in one go: fewer cost calls, more leave the cache (bench/search.py)
+    )
     stack: Stack = field(default_factory=Stack)
 
     def fixed(self, name: str) -> int | None:
