@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 from accuracy_scores import Off, publisher
-from speed_fit import Fit, fit, residuals, without
+from speed_fit import fit, residuals
 from speed_prior import PRIOR, Prior
 from speed_rows import Measured, load
 from speed_spans import spans
@@ -19,6 +20,8 @@ from speed_spans import spans
 from clusterwright.plan.prediction import Time
 from clusterwright.plan.speed import Coefficients, iteration, span
 
+STEPS = 6  # of a fit that begins at the stored coefficients
+PROCESSES = 2
 STORED = Path(__file__).parents[1] / "src/clusterwright/catalog/data/fitted/speed.json"
 
 
@@ -43,14 +46,13 @@ def in_sample(rows: Iterable[Measured]) -> list[Off]:
 
 
 def held_out(rows: list[Measured]) -> Times:
-    """All three; takes minutes."""
+    """All three; takes half an hour of one core and more."""
     trusted = [one for one in rows if one.trust]
-    whole = fit(trusted, stored_start())
     return Times(
         tuple(rows),
         tuple(in_sample(rows)),
-        tuple(_left_out(rows, trusted, whole, lambda one: one.source)),
-        tuple(_left_out(rows, trusted, whole, lambda one: publisher(one.source))),
+        tuple(_left_out(rows, trusted, lambda one: one.source)),
+        tuple(_left_out(rows, trusted, lambda one: publisher(one.source))),
     )
 
 
@@ -66,26 +68,29 @@ def _deviations(prior: Prior, value: float | None) -> float:
     return float(np.clip(math.log(value / prior.value) / prior.spread, -3, 3))
 
 
-def _left_out(
-    rows: list[Measured], trusted: list[Measured], whole: Fit, group: Callable[[Measured], str]
-) -> list[Off]:
+def _left_out(rows: list[Measured], trusted: list[Measured], group: Callable[[Measured], str]) -> list[Off]:
     """Every row predicted by a fit without its group; its range is of the other groups' errors."""
     groups = sorted({group(one) for one in rows})
-    fits, held = {}, np.zeros(len(trusted))
-    for name in groups:
-        out = np.array([group(one) == name for one in trusted])
-        fits[name] = without(trusted, whole, out) if out.any() else whole.x
-        if out.any():
-            held[out] = residuals([one for one, gone in zip(trusted, out, strict=True) if gone], fits[name])
+    others = {name: [one for one in trusted if group(one) != name] for name in groups}
+    with ProcessPoolExecutor(max_workers=PROCESSES) as pool:
+        fits = dict(zip(groups, pool.map(_fitted, others.values()), strict=True))
+    held = np.zeros(len(trusted))
+    for index, one in enumerate(trusted):
+        held[index] = residuals([one], fits[group(one)])[0]
     found = {}
     for name in groups:
         kept = np.array([group(one) != name for one in trusted])
-        table = spans([one for one, stays in zip(trusted, kept, strict=True) if stays], held[kept])
+        table = spans(others[name], held[kept])
         coefficients = Coefficients(_values(fits[name]))
         for one in rows:
             if group(one) == name:
                 found[id(one)] = _off(one, iteration(one.run, coefficients), table)
     return [found[id(one)] for one in rows]
+
+
+def _fitted(rows: list[Measured]) -> np.ndarray:
+    """A fit of its own, not a linearised guess: near the whole fit those stand still and know what was left out."""
+    return fit(rows, stored_start(), steps=STEPS).x
 
 
 def _values(x: np.ndarray) -> dict[str, float]:
