@@ -1,6 +1,6 @@
 """Writes docs/accuracy.md and docs/accuracy.svg from bench/published and the stored coefficients.
 
-python bench/accuracy.py            fit without each source, predict it, write the page (half an hour on two cores)
+python bench/accuracy.py            write the page; fits that left a source out come from bench/fit_plan.py
 python bench/accuracy.py --check    say whether the page is what the code gives (half a minute); exit code 3 if not
 """
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
 import numpy as np
-from accuracy_scores import Off, publisher
-from speed_fit import fit, residuals
-from speed_prior import PRIOR, Prior
+from accuracy_scores import Off
+from speed_fit import errors, values
 from speed_rows import Measured, load
 from speed_spans import spans
 
 from clusterwright.plan.prediction import Time
 from clusterwright.plan.speed import Coefficients, iteration, span
 
-STEPS = 6  # of a fit that begins at the stored coefficients
-PROCESSES = 2
-STORED = Path(__file__).parents[1] / "src/clusterwright/catalog/data/fitted/speed.json"
+LEFT_OUT = Path(__file__).with_name("left_out.json")  # written by fit_plan.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,55 +41,36 @@ def in_sample(rows: Iterable[Measured]) -> list[Off]:
 
 
 def held_out(rows: list[Measured]) -> Times:
-    """All three; takes half an hour of one core and more."""
+    """All three; the fits that left something out are those of bench/fit_plan.py."""
     trusted = [one for one in rows if one.trust]
+    stored = json.loads(LEFT_OUT.read_text(encoding="utf-8"))
+    fits = {by: {name: np.array(x) for name, x in kept.items()} for by, kept in stored.items()}
     return Times(
         tuple(rows),
         tuple(in_sample(rows)),
-        tuple(_left_out(rows, trusted, lambda one: one.source)),
-        tuple(_left_out(rows, trusted, lambda one: publisher(one.source))),
+        tuple(_left_out(rows, trusted, lambda one: one.source, fits["source"])),
+        tuple(_left_out(rows, trusted, lambda one: one.publisher, fits["publisher"])),
     )
 
 
-def stored_start() -> np.ndarray:
-    """The stored coefficients in deviations from their priors, to begin the fit with."""
-    values = json.loads(STORED.read_text(encoding="utf-8"))["values"]
-    return np.array([_deviations(prior, values.get(name)) for name, prior in PRIOR.items()])
-
-
-def _deviations(prior: Prior, value: float | None) -> float:
-    if value is None or not prior.spread or value >= prior.most:
-        return 0.0
-    return float(np.clip(math.log(value / prior.value) / prior.spread, -3, 3))
-
-
-def _left_out(rows: list[Measured], trusted: list[Measured], group: Callable[[Measured], str]) -> list[Off]:
+def _left_out(
+    rows: list[Measured],
+    trusted: list[Measured],
+    group: Callable[[Measured], str],
+    fits: Mapping[str, np.ndarray],
+) -> list[Off]:
     """Every row predicted by a fit without its group; its range is of the other groups' errors."""
-    groups = sorted({group(one) for one in rows})
-    others = {name: [one for one in trusted if group(one) != name] for name in groups}
-    with ProcessPoolExecutor(max_workers=PROCESSES) as pool:
-        fits = dict(zip(groups, pool.map(_fitted, others.values()), strict=True))
-    held = np.zeros(len(trusted))
-    for index, one in enumerate(trusted):
-        held[index] = residuals([one], fits[group(one)])[0]
+    groups = [group(one) for one in trusted]
+    held = errors(trusted, groups, fits)
     found = {}
-    for name in groups:
-        kept = np.array([group(one) != name for one in trusted])
-        table = spans(others[name], held[kept])
-        coefficients = Coefficients(_values(fits[name]))
+    for name in sorted({group(one) for one in rows}):
+        kept = np.array([other != name for other in groups])
+        table = spans([one for one, is_kept in zip(trusted, kept, strict=True) if is_kept], held[kept])
+        coefficients = Coefficients(values(fits[name]))
         for one in rows:
             if group(one) == name:
                 found[id(one)] = _off(one, iteration(one.run, coefficients), table)
     return [found[id(one)] for one in rows]
-
-
-def _fitted(rows: list[Measured]) -> np.ndarray:
-    """A fit of its own, not a linearised guess: near the whole fit those stand still and know what was left out."""
-    return fit(rows, stored_start(), steps=STEPS).x
-
-
-def _values(x: np.ndarray) -> dict[str, float]:
-    return {name: prior.at(step) for (name, prior), step in zip(PRIOR.items(), x, strict=True)}
 
 
 def _off(one: Measured, time: Time, table: Mapping[str, list[float]] | None) -> Off:

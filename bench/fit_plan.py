@@ -15,12 +15,15 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from speed_fit import fit, leave_one_out, values
+from speed_fit import errors, fit, leave_out, values
 from speed_rows import Measured, load
 from speed_spans import covered, spans
 from speed_table import gates, line, table
 
 FITTED = Path(__file__).parents[1] / "src" / "clusterwright" / "catalog" / "data" / "fitted"
+LEFT_OUT = Path(__file__).with_name(
+    "left_out.json"
+)  # fits without one source, or one publisher, in deviations
 OTHERS = ("fit_memory", "fit_collectives", "fit_cnn")  # each with a main() of its own
 
 
@@ -30,19 +33,30 @@ def fit_speed(date: str) -> None:
     trusted = [one for one in rows if one.trust]
     print(f"{len(rows)} runs, {len(trusted)} with shape and cut; left out: {dict(left)}", file=sys.stderr)
     whole = fit(trusted)
-    held = leave_one_out(trusted, whole, [one.source for one in trusted])
-    apart = leave_one_out(trusted, whole, [one.publisher for one in trusted])
+    sources, publishers = [one.source for one in trusted], [one.publisher for one in trusted]
+    without = {
+        "source": leave_out(trusted, whole.x, sources),
+        "publisher": leave_out(trusted, whole.x, publishers),
+    }
+    held = errors(trusted, sources, without["source"])
+    apart = errors(trusted, publishers, without["publisher"])
     stored = {
         "_fitted_on": fitted_on(trusted, date),
         "values": {name: float(f"{value:.4g}") for name, value in values(whole.x).items()},
         "span": spans([*trusted, *trusted], np.concatenate([held, apart])),
     }
     (FITTED / "speed.json").write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    LEFT_OUT.write_text(json.dumps(rounded(without), indent=0) + "\n", encoding="utf-8")
     print(table(trusted, held))
     print(gates(trusted, held))
     print(line("complete rows, all of a publisher's sources left out", *complete(trusted, apart)))
     share = covered([*trusted, *trusted], np.concatenate([held, apart]))
     print(f"ranges hold {share:.0%} of complete runs whose source, or publisher, they have not seen")
+
+
+def rounded(without: dict[str, dict[str, np.ndarray]]) -> dict[str, dict[str, list[float]]]:
+    """For the file that the accuracy page is made of."""
+    return {by: {name: x.round(4).tolist() for name, x in fits.items()} for by, fits in without.items()}
 
 
 def complete(rows: list[Measured], held: np.ndarray) -> tuple[list[Measured], np.ndarray]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +18,8 @@ from clusterwright.plan.speed import Coefficients, iteration, links
 HUBER = 0.08  # residuals beyond this count linearly: rows whose hidden settings we do not know
 NOISE = 0.05  # spread of repeated runs (BigScience repeats: median 5%), so the scale of all residuals
 STEPS = 16
-FAR = 0.7  # deviations
+LEFT_OUT_STEPS = 6  # of a fit that begins at the whole one
+PROCESSES = 2
 DONE = 2e-4  # of the cost, gained by a step: less is standing still
 
 
@@ -35,12 +38,10 @@ def remembered() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Coefficients, and the linear model around them that leave-one-out starts from."""
+    """What a fit comes to."""
 
     x: np.ndarray  # (coefficients,) in prior deviations
-    jacobian: np.ndarray  # (rows, coefficients)
     residuals: np.ndarray  # (rows,) log of predicted over measured
-    touched: list[np.ndarray]  # rows that depend on each coefficient
 
 
 def values(x: np.ndarray) -> dict[str, float]:
@@ -75,18 +76,10 @@ def touched(rows: list[Measured], x: np.ndarray) -> list[np.ndarray]:
     return found
 
 
-def jacobian(
-    rows: list[Measured],
-    x: np.ndarray,
-    at: np.ndarray,
-    rows_of: list[np.ndarray],
-    old: np.ndarray | None = None,
-) -> np.ndarray:
-    """Differences, only over the rows that depend on a coefficient; an empty list keeps the old column."""
-    matrix = np.zeros((len(rows), len(x))) if old is None else old.copy()
+def jacobian(rows: list[Measured], x: np.ndarray, at: np.ndarray, rows_of: list[np.ndarray]) -> np.ndarray:
+    """Differences, only over the rows that depend on a coefficient."""
+    matrix = np.zeros((len(rows), len(x)))
     for column, mine in enumerate(rows_of):
-        if not len(mine):
-            continue
         moved = x.copy()
         moved[column] += 0.05
         matrix[mine, column] = (residuals([rows[i] for i in mine], moved) - at[mine]) / 0.05
@@ -129,39 +122,29 @@ def fit(rows: list[Measured], start: np.ndarray | None = None, *, steps: int = S
         if before - after < DONE * before:
             break
         matrix = jacobian(rows, x, residual, rows_of)
-    return Fit(x, matrix, residual, rows_of)
+    return Fit(x, residual)
 
 
-def without(rows: list[Measured], whole: Fit, left: np.ndarray, *, steps: int = 6) -> np.ndarray:
-    """The fit without the rows marked in `left`: from the whole fit, with its Jacobian and true residuals."""
-    kept = [one for one, out in zip(rows, left, strict=True) if not out]
-    weight, matrix = weights(kept), whole.jacobian[~left]
-    x, residual, damp = whole.x.copy(), whole.residuals[~left], 0.0
-    new = np.cumsum(~left) - 1  # where a row is among those that are kept
-    mine = [new[rows_of[~left[rows_of]]] for rows_of in whole.touched]
-    for turn in range(steps):
-        if turn == 2:  # what has moved far is no longer what it was linearised at
-            moved = [
-                here if far else here[:0] for here, far in zip(mine, np.abs(x - whole.x) > FAR, strict=True)
-            ]
-            matrix = jacobian(kept, x, residual, moved, matrix)
-        trial = np.clip(x + step(residual, weight, x, matrix, damp), -3, 3)
-        there = residuals(kept, trial)
-        before, after = cost(residual, weight, x), cost(there, weight, trial)
-        if after < before:
-            x, residual = trial, there
-            if before - after < 1e-3 * before:
-                break
-        else:
-            damp = 6 * damp + 1
-    return x
+def leave_out(rows: list[Measured], start: np.ndarray, groups: list[str]) -> dict[str, np.ndarray]:
+    """For each group the coefficients of a fit without its rows, in deviations.
+
+    Each is a fit of its own that begins at `start`, with its own derivatives: steps along those of the whole fit
+    stand still near it, and so still know what was left out.
+    """
+    names = sorted(set(groups))
+    kept = [[one for one, group in zip(rows, groups, strict=True) if group != name] for name in names]
+    with ProcessPoolExecutor(max_workers=PROCESSES) as pool:
+        return dict(zip(names, pool.map(_fitted, kept, [start] * len(names)), strict=True))
 
 
-def leave_one_out(rows: list[Measured], whole: Fit, groups: list[str]) -> np.ndarray:
-    """Log of predicted over measured of every row, by a fit without the row's group."""
+def _fitted(rows: list[Measured], start: np.ndarray) -> np.ndarray:
+    return fit(rows, start, steps=LEFT_OUT_STEPS).x
+
+
+def errors(rows: list[Measured], groups: list[str], fits: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Log of predicted over measured of every row, by the fit without the row's group."""
     held = np.zeros(len(rows))
-    for group in sorted(set(groups)):
-        left = np.array([name == group for name in groups])
-        x = without(rows, whole, left)
-        held[left] = residuals([one for one, out in zip(rows, left, strict=True) if out], x)
+    for name, x in fits.items():
+        mine = [index for index, group in enumerate(groups) if group == name]
+        held[mine] = residuals([rows[index] for index in mine], x)
     return held
