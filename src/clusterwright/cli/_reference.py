@@ -10,6 +10,7 @@ from pathlib import Path
 from clusterwright.check.reference import reference
 from clusterwright.cli import commands
 from clusterwright.cli._pages import pages
+from clusterwright.cli.plan import listed
 from clusterwright.spec.fields import Field, fields
 
 _MADE = "<!-- made by clusterwright.cli._reference, do not edit -->\n\n"
@@ -54,7 +55,11 @@ def cli_page() -> str:
     """docs/reference/cli.md: every command and what it does."""
     head = "# Commands\n\n`wright COMMAND --help` shows what a command takes.\n\n"
     head += "| command | what it does |\n| --- | --- |\n"
-    return head + "".join(f"| `wright {name}` | {line} |\n" for name, line in commands())
+    rows = []
+    for name, line in commands():
+        rows.append((name, line))
+        rows += [(f"plan {under}", said) for under, said in listed()] if name == "plan" else []
+    return head + "".join(f"| `wright {name}` | {line} |\n" for name, line in rows)
 
 
 def outdated(docs: Path, golden: Path) -> dict[Path, str]:

@@ -1,4 +1,4 @@
-"""`wright plan predict|explain|search|size|fabric|storage|cost`; one file per command in cli/_plan."""
+"""`wright plan`: one file per command in cli/_plan."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ plan = App(
     default_parameter=Parameter(negative=()),
 )
 _FOLDER = Path(__file__).with_name("_plan")
-for _module in sorted(pkgutil.iter_modules([str(_FOLDER)]), key=lambda module: module.name):
-    if not _module.name.startswith("_"):
-        plan.command(
-            f"clusterwright.cli._plan.{_module.name}:{_module.name}",
-            name=_module.name,
-            help=one_line(str(_FOLDER), _module.name),
-        )
+
+
+def listed() -> list[tuple[str, str]]:
+    """Every command of `wright plan` and what it does, in one line."""
+    names = sorted(
+        found.name for found in pkgutil.iter_modules([str(_FOLDER)]) if not found.name.startswith("_")
+    )
+    return [(name, one_line(str(_FOLDER), name)) for name in names]
+
+
+for _name, _line in listed():
+    plan.command(f"clusterwright.cli._plan.{_name}:{_name}", name=_name, help=_line)
