@@ -18,6 +18,7 @@ from clusterwright.plan import flops
 from clusterwright.plan.prediction import Bound, Time
 from clusterwright.plan.run import Layout, Machine, Network, Recompute, Run, Schedule, Stack, Training
 from clusterwright.plan.speed import bound, coefficients, compose, ends, iteration, layer, rates, span
+from clusterwright.plan.speed.meaning import MEANING
 
 MODELS = ("llama2-7b", "mixtral-8x7b", "deepseek-v3", "nemotron-h-8b", "gpt3-13b")
 GPUS = ("a100-sxm-80gb", "h100-sxm-80gb", "gb200", "v100-sxm2-32gb", "mi300x", "h100-pcie-80gb")
@@ -210,3 +211,9 @@ def test_adapters_save_the_products_by_the_weight(llama: Run) -> None:
     ratio = float(iteration(tuned).total) / float(iteration(adapted).total)
     assert 1.2 < ratio < 1.5
     assert iteration(adapted).optimizer < iteration(tuned).optimizer / 50
+
+
+def test_every_rate_says_what_it_means(run: Run) -> None:
+    """Whoever reads a prediction taken apart finds the unit of each number."""
+    assert set(MEANING) == {each.name for each in fields(rates(run, coefficients()))}
+    assert all(MEANING.values())

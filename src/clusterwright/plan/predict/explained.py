@@ -9,6 +9,7 @@ from clusterwright.catalog import fitted
 from clusterwright.plan import memory, speed
 from clusterwright.plan.predict.changes import changes
 from clusterwright.plan.speed.coefficients import peak as peak_rate
+from clusterwright.plan.speed.meaning import MEANING
 
 if TYPE_CHECKING:
     from clusterwright.plan.memory import Fit
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.prediction import Memory, Time
     from clusterwright.plan.run import Run
 
-FITTED = "fitted"  # the source of a coefficient; the last of the origins says on what
+FITTED = "fitted"  # begins the source of a coefficient; the last of the origins says on what
 PARTS = {
     "ideal": "model FLOPs at the peak of all GPUs",
     "inefficiency": "matrix products below the peak",
@@ -97,12 +98,10 @@ def origins(run: Run) -> tuple[tuple[str, str, str], ...]:
         facts.append((f"network ({network.kind})", rate, "the row, or the maker's reference system"))
     rates = speed.rates(run, speed.coefficients())
     names = [each.name for each in fields(rates) if each.name != "peak"]
-    found = [(name.replace("_", " "), f"{getattr(rates, name):.4g}", FITTED) for name in names]
-    return (*facts, *found, ("fitted", "", _said(fitted.coefficients("speed").get("_fitted_on", ""))))
-
-
-def _said(remark: object) -> str:
-    """What coefficients were fitted on, in words."""
-    if isinstance(remark, dict):
-        return "; ".join(f"{name}: {_said(value)}" for name, value in remark.items())
-    return ", ".join(str(each) for each in remark) if isinstance(remark, list) else str(remark)
+    found = [
+        (name.replace("_", " "), f"{getattr(rates, name):.4g}", f"{FITTED}: {MEANING[name]}")
+        for name in names
+    ]
+    on = fitted.coefficients("speed")["_fitted_on"]
+    said = f"on {on['rows']} published runs of {len(on['sources'])} sources, {on['date']}: {on['by']}"
+    return (*facts, *found, (FITTED, "", said))

@@ -51,39 +51,39 @@ class Coefficients:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What one run's machine and software reach; rates per GPU, times in seconds, shares from 0 to 1."""
+    """What one run's machine and software reach; `meaning.py` says what each is and in which unit."""
 
-    peak: float  # FLOP/s of the precision, datasheet
-    matmul: float  # FLOP/s of a large product in the run's precision
-    matmul_16: float  # the same in 16 bits: attention, head
-    flash: float  # FLOP/s of fused attention, forward
+    peak: float
+    matmul: float
+    matmul_16: float
+    flash: float
     flash_backward: float
-    bytes_per_s: float  # streaming device memory
+    bytes_per_s: float
     processors: int
-    depth: float  # inner length at which a product loses half: k0 of k / (k + k0)
-    wave: float  # share of tile and wave quantisation that is felt
-    misaligned: float  # times longer a product takes whose inner length is no multiple of 8
-    unaligned: float  # times longer a product takes whose rows are no multiple of 128 bytes
-    launch: float  # of one kernel
-    accumulate: float  # traffic of adding a weight's gradient over reading and writing the sum
-    elementwise: float  # traffic of norms, activations and residuals over the least possible
-    quantize: float  # traffic of casts to 8 or 4 bits over the least possible; 0: none
-    bits: int  # of the products
-    expert_traffic: float  # traffic of permuting tokens over the least possible
-    imbalance: float  # the fullest expert's tokens over the mean
+    depth: float
+    wave: float
+    misaligned: float
+    unaligned: float
+    launch: float
+    accumulate: float
+    elementwise: float
+    quantize: float
+    bits: int
+    expert_traffic: float
+    imbalance: float
     tensor_exposed: float
     context_exposed: float
     expert_exposed: float
     pipeline_exposed: float
     data_exposed: float
-    gathers: int  # messages that a sharded layer's weights come in
-    deduplicated: bool  # tokens go to a node once
-    sharded: float  # bandwidth of gathering sharded weights over that of one large collective
-    interference: float  # slowing of compute by communication that runs beneath it
-    host_step: float  # seconds per parameter of an optimiser on the host's cores
-    fixed: float  # of one iteration: input, logging, synchronisation
-    jitter: float  # share of an iteration per doubling of GPUs beyond eight
-    trained: float = 1.0  # share of the parameters that get a gradient: less with low-rank adapters
+    gathers: int
+    deduplicated: bool
+    sharded: float
+    interference: float
+    host_step: float
+    fixed: float
+    jitter: float
+    trained: float = 1.0
 
 
 def era(family: str, year: int) -> str:

@@ -1,0 +1,37 @@
+"""What each rate of a run means, for those who read a prediction taken apart."""
+
+from __future__ import annotations
+
+MEANING = {
+    "peak": "FLOP/s of the precision, datasheet",
+    "matmul": "FLOP/s of a large product in the run's precision",
+    "matmul_16": "FLOP/s of a large product in 16 bits: attention, head",
+    "flash": "FLOP/s of fused attention, forward",
+    "flash_backward": "FLOP/s of fused attention, backward",
+    "bytes_per_s": "streaming device memory",
+    "processors": "streaming multiprocessors that share the tiles of a product",
+    "depth": "inner length at which a product loses half: k0 of k / (k + k0)",
+    "wave": "share of tile and wave quantisation that is felt",
+    "misaligned": "times longer a product takes whose inner length is no multiple of 8",
+    "unaligned": "times longer a product takes whose rows are no multiple of 128 bytes",
+    "launch": "seconds to start one kernel",
+    "accumulate": "traffic of adding a weight's gradient over reading and writing the sum",
+    "elementwise": "traffic of norms, activations and residuals over the least possible",
+    "quantize": "traffic of casts to 8 or 4 bits over the least possible; 0: none",
+    "bits": "of the products",
+    "expert_traffic": "traffic of permuting tokens over the least possible",
+    "imbalance": "the fullest expert's tokens over the mean",
+    "tensor_exposed": "share of tensor-parallel communication that shows",
+    "context_exposed": "share of context-parallel communication that shows",
+    "expert_exposed": "share of expert communication that shows",
+    "pipeline_exposed": "share of pipeline communication that shows",
+    "data_exposed": "share of data-parallel communication that shows",
+    "gathers": "messages that a sharded layer's weights come in",
+    "deduplicated": "tokens go to a node once",
+    "sharded": "bandwidth of gathering sharded weights over that of one large collective",
+    "interference": "slowing of compute by communication that runs beneath it",
+    "host_step": "seconds per parameter of an optimiser on the host's cores",
+    "fixed": "seconds of one iteration for input, logging, synchronisation",
+    "jitter": "share of an iteration per doubling of GPUs beyond eight",
+    "trained": "share of the parameters that get a gradient",
+}
