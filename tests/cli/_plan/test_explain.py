@@ -14,14 +14,6 @@ CUT = Cut(model="llama3-70b", seq=8192, global_batch=128, tp=4, pp=4)
 WHERE = Where(gpu="h100", gpus=64)
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """A folder without a catalog of its own, and a home without one."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path
-
-
 def test_every_part_of_the_answer_is_there(capsys):
     """Headline, waterfall, memory, what helps, what it rests on; notes are talk."""
     assert explain(cut=CUT, where=WHERE) == 0

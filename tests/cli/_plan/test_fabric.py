@@ -9,33 +9,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from clusterwright.cli import app
-from clusterwright.errors import WrightError
-
 GPU1024 = Path(__file__).parents[3] / "examples" / "gpu1024" / "cluster.yaml"
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """A folder and a home without a catalog of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-
-def wright(capsys, *arguments):
-    """The command as it is parsed: exit code, stdout and stderr."""
-    try:
-        code = app()(["plan", "fabric", *map(str, arguments)], result_action="return_value")
-        told = ""
-    except WrightError as why:
-        code, told = why.exit_code, str(why)
-    said = capsys.readouterr()
-    return code, said.out, said.err + told
-
-
-def test_all_kinds_stand_side_by_side_with_the_three_networks(capsys):
+def test_all_kinds_stand_side_by_side_with_the_three_networks(plan):
     """A row a kind, a row a network; talk on stderr."""
-    code, out, err = wright(capsys, "--nodes", 64)
+    code, out, err = plan("fabric", "--nodes", 64)
 
     assert code == 0
     for word in ("star", "ring", "leaf-spine", "fat-tree", "rail-optimized", "storage", "management"):
@@ -44,12 +23,12 @@ def test_all_kinds_stand_side_by_side_with_the_three_networks(capsys):
     assert "--model" in err
 
 
-def test_one_kind_in_full_from_a_cluster_file(capsys, tmp_path):
+def test_one_kind_in_full_from_a_cluster_file(plan, tmp_path):
     """Levels, cables to order, topology.conf; the drawing and every cable in files."""
     picture, table = tmp_path / "fabric.svg", tmp_path / "cables.csv"
     files = ("--svg", picture, "--cables", table)
 
-    code, out, err = wright(capsys, "--cluster", GPU1024, "--kind", "rail-optimized", *files)
+    code, out, err = plan("fabric", "--cluster", GPU1024, "--kind", "rail-optimized", *files)
 
     assert code == 0, err
     assert "SwitchName=su4 Nodes=gpu[097-128]" in out
@@ -59,9 +38,9 @@ def test_one_kind_in_full_from_a_cluster_file(capsys, tmp_path):
     assert sum(int(row["cables"]) for row in rows) == 2048
 
 
-def test_json_has_every_count(capsys):
+def test_json_has_every_count(plan):
     """The reference table's row of 128 nodes."""
-    document = json.loads(wright(capsys, "--nodes", 128, "--kind", "rail-optimized", "--json")[1])
+    document = json.loads(plan("fabric", "--nodes", 128, "--kind", "rail-optimized", "--json")[1])
     levels = document["kinds"][0]["levels"]
 
     assert [(level["name"], level["switches"]) for level in levels] == [("leaf", 32), ("spine", 16)]
@@ -69,22 +48,22 @@ def test_json_has_every_count(capsys):
     assert document["topology_conf"].count("Nodes=") == 4
 
 
-def test_nvl72_racks_are_blocks(capsys):
+def test_nvl72_racks_are_blocks(plan):
     """36 trays of GB200: topology/block beside the tree."""
-    out = wright(capsys, "--nodes", 36, "--gpu", "gb200", "--kind", "rail-optimized")[1]
+    out = plan("fabric", "--nodes", 36, "--gpu", "gb200", "--kind", "rail-optimized")[1]
 
     assert "BlockName=rack2 Nodes=gpu[19-36]" in out
 
 
-def test_with_a_model_steps_and_advice_are_there(capsys):
+def test_with_a_model_steps_and_advice_are_there(plan):
     """A step on each kind, and a verdict with figures."""
     asked = ("--nodes", 4, "--gpu", "a100-80g", "--model", "llama2-7b")
-    document = json.loads(wright(capsys, *asked, "--json")[1])
+    document = json.loads(plan("fabric", *asked, "--json")[1])
 
     assert all(row["step_s"] > 0 for row in document["kinds"] if "step_s" in row)
     assert "enough" in document["advice"]["verdict"]
     assert len(document["advice"]["choices"]) == 5
-    assert document["advice"]["verdict"] in wright(capsys, *asked)[1]
+    assert document["advice"]["verdict"] in plan("fabric", *asked)[1]
 
 
 @pytest.mark.parametrize(
@@ -107,9 +86,9 @@ def test_with_a_model_steps_and_advice_are_there(capsys):
         ("fabric-model", ("--nodes", 1, "--gpu", "t4", "--model", "llama2-70b")),
     ],
 )
-def test_bad_input_is_told(capsys, code, arguments):
+def test_bad_input_is_told(plan, code, arguments):
     """With its code and a mend, on stderr, exit code 2."""
-    exit_code, out, err = wright(capsys, *arguments)
+    exit_code, out, err = plan("fabric", *arguments)
 
     assert exit_code == 2
     assert f"error[{code}]" in err

@@ -4,52 +4,31 @@ import json
 
 import pytest
 
-from clusterwright.cli import app
-from clusterwright.errors import WrightError
-
 GUIDE = ("--gpus-per-node", 4, "--cpus", 1, "--cpu-w", 225, "--dimms", 8, "--disks", 2, "--nics", 1)
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """A folder and a home without a catalog of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-
-def wright(capsys, *arguments):
-    """The command as it is parsed: exit code, stdout and stderr."""
-    try:
-        code = app()(["plan", "power", *map(str, arguments)], result_action="return_value")
-        told = ""
-    except WrightError as why:
-        code, told = why.exit_code, str(why)
-    said = capsys.readouterr()
-    return code, said.out, said.err + told
-
-
-def test_sixteen_nodes_of_h100(capsys):
+def test_sixteen_nodes_of_h100(plan):
     """By their maker's rating: three in a rack of 40 kW, behind rear doors."""
-    code, out, _ = wright(capsys, "--gpu", "h100", "--nodes", 16, "--rack-limit", "40kW")
+    code, out, _ = plan("power", "--gpu", "h100", "--nodes", 16, "--rack-limit", "40kW")
 
     assert code == 0
     for word in ("10,200 W", "rear door", "163.2 kW"):
         assert word in out
 
 
-def test_the_guides_supply_holds_cards_and_not_modules(capsys):
+def test_the_guides_supply_holds_cards_and_not_modules(plan):
     """2200 W and four A100: exit code 0 for the cards, 1 for the modules."""
-    cards = wright(capsys, "--gpu", "a100-pcie-40gb", *GUIDE, "--psu", "2200W")
-    modules = wright(capsys, "--gpu", "a100-sxm-40gb", *GUIDE, "--psu", "2200W")
+    cards = plan("power", "--gpu", "a100-pcie-40gb", *GUIDE, "--psu", "2200W")
+    modules = plan("power", "--gpu", "a100-sxm-40gb", *GUIDE, "--psu", "2200W")
 
     assert (cards[0], modules[0]) == (0, 1)
     assert "holds: 1,804 W" in cards[1]
     assert "does not hold" in modules[1]
 
 
-def test_json_is_in_watts(capsys):
+def test_json_is_in_watts(plan):
     """One rack of GB200."""
-    document = json.loads(wright(capsys, "--gpu", "gb200", "--rack-limit", "132kW", "--json")[1])
+    document = json.loads(plan("power", "--gpu", "gb200", "--rack-limit", "132kW", "--json")[1])
 
     assert document["hall"]["cooling"] == "liquid"
     assert document["node"]["planned_w"] == 120_000
@@ -68,9 +47,9 @@ def test_json_is_in_watts(capsys):
         ("unknown-gpu", ("--gpu", "h1000")),
     ],
 )
-def test_bad_input_is_told(capsys, code, arguments):
+def test_bad_input_is_told(plan, code, arguments):
     """With its code and a mend, on stderr, exit code 2."""
-    exit_code, out, err = wright(capsys, *arguments)
+    exit_code, out, err = plan("power", *arguments)
 
     assert exit_code == 2
     assert f"error[{code}]" in err

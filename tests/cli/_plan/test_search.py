@@ -16,14 +16,6 @@ WORK = Work(model="llama3-70b", seq=8192, global_batch=1024)
 WHERE = Where(gpu="h100-sxm-80gb", gpus=512)
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """A folder without a catalog of its own, and a home without one."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path
-
-
 def test_the_best_and_why_not_the_others_are_told(capsys):
     """Headline, best, runner-up, table, families with reasons, and a section for job.yaml; counts are talk."""
     assert search(work=WORK, where=WHERE) == 0

@@ -4,32 +4,11 @@ import json
 
 import pytest
 
-from clusterwright.cli import app
-from clusterwright.errors import WrightError
 
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """A folder and a home without a catalog of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-
-def wright(capsys, *arguments):
-    """The command as it is parsed: exit code, stdout and stderr."""
-    try:
-        code = app()(["plan", "storage", *map(str, arguments)], result_action="return_value")
-        told = ""
-    except WrightError as why:
-        code, told = why.exit_code, str(why)
-    said = capsys.readouterr()
-    return code, said.out, said.err + told
-
-
-def test_a_model_and_a_dataset_are_enough(capsys):
+def test_a_model_and_a_dataset_are_enough(plan):
     """Checkpoint, reading, kinds and RAID levels; what was assumed is said on stderr."""
     asked = ("--model", "llama2-7b", "--gpus", 32, "--dataset", "2TB", "--files", "1.2M")
-    code, out, err = wright(capsys, *asked)
+    code, out, err = plan("storage", *asked)
 
     assert code == 0, err
     for word in ("94.34 GB", "NFS", "Lustre", "CephFS", "local NVMe", "RAID 10", "RAID 6"):
@@ -37,10 +16,10 @@ def test_a_model_and_a_dataset_are_enough(capsys):
     assert "at their peak" in err
 
 
-def test_small_files_in_json(capsys):
+def test_small_files_in_json(plan):
     """150 GB of 1.28 million images at 20,000 a second."""
     asked = ("--params", "25.6M", "--samples-per-s", 20000, "--dataset", "150GB", "--files", "1.28M")
-    document = json.loads(wright(capsys, *asked, "--json")[1])
+    document = json.loads(plan("storage", *asked, "--json")[1])
 
     assert document["demand"]["opens_per_s"] == 20000
     assert document["raid"]["metadata"]["level"] == "10"
@@ -63,9 +42,9 @@ def test_small_files_in_json(capsys):
         ("unknown-model", ("--dataset", "2TB", "--model", "lama2-7b")),
     ],
 )
-def test_bad_input_is_told(capsys, code, arguments):
+def test_bad_input_is_told(plan, code, arguments):
     """With its code and a mend, on stderr, exit code 2."""
-    exit_code, out, err = wright(capsys, *arguments)
+    exit_code, out, err = plan("storage", *arguments)
 
     assert exit_code == 2
     assert f"error[{code}]" in err
