@@ -35,8 +35,8 @@ def fit_speed(date: str) -> None:
     whole = fit(trusted)
     sources, publishers = [one.source for one in trusted], [one.publisher for one in trusted]
     without = {
-        "source": leave_out(trusted, whole.x, sources),
-        "publisher": leave_out(trusted, whole.x, publishers),
+        "source": leave_out(trusted, whole, sources),
+        "publisher": leave_out(trusted, whole, publishers),
     }
     held = errors(trusted, sources, without["source"])
     apart = errors(trusted, publishers, without["publisher"])

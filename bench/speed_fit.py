@@ -18,7 +18,8 @@ from clusterwright.plan.speed import Coefficients, iteration, links
 HUBER = 0.08  # residuals beyond this count linearly: rows whose hidden settings we do not know
 NOISE = 0.05  # spread of repeated runs (BigScience repeats: median 5%), so the scale of all residuals
 STEPS = 16
-LEFT_OUT_STEPS = 6  # of a fit that begins at the whole one
+TURNS = 10  # of a fit that begins at the whole one
+FAR = 0.4  # deviations after which a derivative is taken anew
 PROCESSES = 2
 DONE = 2e-4  # of the cost, gained by a step: less is standing still
 
@@ -38,10 +39,12 @@ def remembered() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a fit comes to."""
+    """What a fit comes to, and its derivatives there."""
 
     x: np.ndarray  # (coefficients,) in prior deviations
     residuals: np.ndarray  # (rows,) log of predicted over measured
+    jacobian: np.ndarray  # (rows, coefficients)
+    touched: list[np.ndarray]  # rows that depend on each coefficient
 
 
 def values(x: np.ndarray) -> dict[str, float]:
@@ -80,10 +83,17 @@ def jacobian(rows: list[Measured], x: np.ndarray, at: np.ndarray, rows_of: list[
     """Differences, only over the rows that depend on a coefficient."""
     matrix = np.zeros((len(rows), len(x)))
     for column, mine in enumerate(rows_of):
-        moved = x.copy()
-        moved[column] += 0.05
-        matrix[mine, column] = (residuals([rows[i] for i in mine], moved) - at[mine]) / 0.05
+        matrix[mine, column] = derivative(rows, x, at, column, mine)
     return matrix
+
+
+def derivative(
+    rows: list[Measured], x: np.ndarray, at: np.ndarray, column: int, mine: np.ndarray
+) -> np.ndarray:
+    """By one coefficient, of the rows that depend on it."""
+    moved = x.copy()
+    moved[column] += 0.05
+    return (residuals([rows[i] for i in mine], moved) - at[mine]) / 0.05
 
 
 def cost(residual: np.ndarray, weight: np.ndarray, x: np.ndarray) -> float:
@@ -122,23 +132,55 @@ def fit(rows: list[Measured], start: np.ndarray | None = None, *, steps: int = S
         if before - after < DONE * before:
             break
         matrix = jacobian(rows, x, residual, rows_of)
-    return Fit(x, residual)
+    return Fit(x, residual, matrix, rows_of)
 
 
-def leave_out(rows: list[Measured], start: np.ndarray, groups: list[str]) -> dict[str, np.ndarray]:
-    """For each group the coefficients of a fit without its rows, in deviations.
-
-    Each is a fit of its own that begins at `start`, with its own derivatives: steps along those of the whole fit
-    stand still near it, and so still know what was left out.
-    """
+def leave_out(rows: list[Measured], whole: Fit, groups: list[str]) -> dict[str, np.ndarray]:
+    """For each group the coefficients of a fit without its rows, in deviations."""
     names = sorted(set(groups))
-    kept = [[one for one, group in zip(rows, groups, strict=True) if group != name] for name in names]
+    left = [np.array([group == name for group in groups]) for name in names]
     with ProcessPoolExecutor(max_workers=PROCESSES) as pool:
-        return dict(zip(names, pool.map(_fitted, kept, [start] * len(names)), strict=True))
+        return dict(
+            zip(names, pool.map(without, [rows] * len(names), [whole] * len(names), left), strict=True)
+        )
 
 
-def _fitted(rows: list[Measured], start: np.ndarray) -> np.ndarray:
-    return fit(rows, start, steps=LEFT_OUT_STEPS).x
+def without(rows: list[Measured], whole: Fit, left: np.ndarray) -> np.ndarray:
+    """The fit without the rows marked in `left`, from the whole fit on.
+
+    The derivatives of the whole fit serve until a coefficient has moved, then they are taken anew. A step that
+    overshoots is shortened, not damped: damped steps stand still near the whole fit, and still know what was left out.
+    """
+    kept = [one for one, out in zip(rows, left, strict=True) if not out]
+    new = np.cumsum(~left) - 1  # where a row is among those that are kept
+    mine = [new[rows_of[~left[rows_of]]] for rows_of in whole.touched]
+    weight, matrix = weights(kept), whole.jacobian[~left].copy()
+    x, at, residual = whole.x.copy(), whole.x.copy(), whole.residuals[~left]
+    for _ in range(TURNS):
+        before, direction = cost(residual, weight, x), step(residual, weight, x, matrix, 0.0)
+        found = shortened(kept, weight, x, direction, before)
+        if found is None:
+            break
+        x, residual = found
+        moved = np.flatnonzero(np.abs(x - at) > FAR)
+        if before - cost(residual, weight, x) < DONE * before and not len(moved):
+            break
+        for column in moved:
+            matrix[mine[column], column] = derivative(kept, x, residual, column, mine[column])
+        at[moved] = x[moved]
+    return x
+
+
+def shortened(
+    rows: list[Measured], weight: np.ndarray, x: np.ndarray, direction: np.ndarray, before: float
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The longest of a few steps along the direction that gains, with its residuals; None where none does."""
+    for share in (1.0, 0.5, 0.25, 0.1, 0.03):
+        trial = np.clip(x + share * direction, -3, 3)
+        there = residuals(rows, trial)
+        if cost(there, weight, trial) < before:
+            return trial, there
+    return None
 
 
 def errors(rows: list[Measured], groups: list[str], fits: Mapping[str, np.ndarray]) -> np.ndarray:
