@@ -106,3 +106,13 @@ def test_no_numpy_without_a_model():
     done = subprocess.run([sys.executable, "-c", start], capture_output=True, check=False, timeout=60)
 
     assert done.returncode == 0, done.stderr
+
+
+def test_the_page_draws_the_fabric_and_lists_all_kinds(plan, tmp_path):
+    """One file, in both languages, with the drawing in it."""
+    code, _, _ = plan("fabric", "--nodes", 64, "--html", tmp_path / "fabric.html")
+
+    page = (tmp_path / "fabric.html").read_text()
+    assert code == 0
+    for words in ("<svg", "rail-optimized", "轨道优化", "24 switches", "102.4"):
+        assert words in page

@@ -156,6 +156,13 @@ def write_svg(path: Path, found: Found) -> None:
     write_table(path, svg(found.chosen, "both", standalone=True))
 
 
+def write_page(path: Path, found: Found) -> None:
+    """The drawing and the comparison as a page."""
+    from clusterwright.plan.fabric.page import page  # noqa: PLC0415 (only where it is drawn)
+
+    write_table(path, page(found.chosen, found.rows))
+
+
 def write_cables(path: Path, found: Found) -> None:
     """Every cable as a row."""
     from clusterwright.plan.fabric.record import cable_rows  # noqa: PLC0415 (only where it is written)

@@ -52,6 +52,19 @@ class Trained:
     global_batch: Annotated[int, Parameter(help="Sequences of one step, over all GPUs.")] = 1024
 
 
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Files beside what is printed."""
+
+    svg: Annotated[Path | None, Parameter(help="Draw it into this file.")] = None
+    cables: Annotated[
+        Path | None, Parameter(help="Write every cable, from where to where, into this CSV.")
+    ] = None
+    html: Annotated[
+        Path | None, Parameter(help="Write a page with the drawing and all kinds side by side here.")
+    ] = None
+
+
 def fabric(
     *,
     join: Annotated[Join, Parameter(name="*")] = Join(),
@@ -59,8 +72,7 @@ def fabric(
     kind: Literal[
         "all", "direct", "ring", "star", "leaf-spine", "fat-tree", "rail-optimized", "rail-only"
     ] = "all",
-    svg: Path | None = None,
-    cables: Path | None = None,
+    written: Annotated[Written, Parameter(name="*")] = Written(),
     json: Flag = False,
 ) -> int:
     """Design the networks of a cluster, and say which kind is worth its switches.
@@ -69,21 +81,19 @@ def fabric(
     ----------
     kind
         This kind in full: levels, cables, topology.conf; all of them side by side if left out.
-    svg
-        Draw it into this file.
-    cables
-        Write every cable, from where to where, into this CSV.
     json
         Everything, in bit/s, seconds and watts, as one JSON document.
     """
-    from clusterwright.cli._plan._fabric import document, find, tell, write_cables, write_svg  # noqa: PLC0415
+    from clusterwright.cli._plan._fabric import document, find, tell, write_cables, write_page, write_svg  # noqa: PLC0415
     from clusterwright.cli._show import show_json  # noqa: PLC0415
 
     found: Found = find(join, trained, kind)
-    if svg:
-        write_svg(svg, found)
-    if cables:
-        write_cables(cables, found)
+    if written.svg:
+        write_svg(written.svg, found)
+    if written.cables:
+        write_cables(written.cables, found)
+    if written.html:
+        write_page(written.html, found)
     if json:
         show_json(document(found))
     else:

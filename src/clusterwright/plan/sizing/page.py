@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from clusterwright.plan.fabric.page import network
 from clusterwright.plan.page.memory_bars import memory_bars
 from clusterwright.plan.page.scaling import Point, scaling
 from clusterwright.plan.page.sheet import Figure, Section, drawn, sheet, table
@@ -40,6 +41,7 @@ def page(answer: Answer, bought: Materials, means: Means) -> str:
             Section(("Memory of one GPU", "单卡显存"), drawn(partial(memory_bars, held, usable))),
             Section(("One iteration", "单步耗时"), drawn(partial(waterfall, found.cut.time))),
             Section(("A node beside its GPUs", "节点配置"), table(("", "", "why"), parts)),
+            *([network(bought.networks.compute)] if bought.networks else []),
             Section(("What is bought", "物料清单"), _bill(bought)),
         ],
         footer="wright plan size",

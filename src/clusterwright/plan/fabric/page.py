@@ -1,0 +1,56 @@
+"""The page of a fabric: the one that is chosen drawn, and all kinds side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from clusterwright.plan.fabric.drawing import WORDS, svg
+from clusterwright.plan.page.sheet import Figure, Section, drawn, sheet, table
+from clusterwright.plan.page.words import SAID
+
+if TYPE_CHECKING:
+    from clusterwright.plan.fabric.compare import Compared
+    from clusterwright.plan.fabric.parts import Fabric
+
+HEAD = ("kind", "switches", "cables", "bisection", "oversubscribed", "all-reduce 1 GiB", "power")
+
+
+def page(chosen: Fabric, rows: Sequence[Compared]) -> str:
+    """The whole page as HTML."""
+    english, chinese = WORDS[chosen.kind]
+    count = sum(level.count for level in chosen.levels)
+    return sheet(
+        (f"{chosen.nodes} nodes, {english}: {count} switches", f"{chosen.nodes} 个节点, {chinese}: {count} 台交换机"),
+        [
+            Figure(f"{count}", "", ("switches", "交换机")),
+            Figure(f"{chosen.cables}", "", ("cables", "线缆")),
+            Figure(f"{chosen.bisection_bits_per_s / 1e12:.4g}", "Tbit/s", ("bisection", "对分带宽")),
+        ],
+        [
+            network(chosen),
+            Section(("All kinds side by side", "各种拓扑对比"), table(HEAD, map(_row, rows))),
+        ],
+        footer="wright plan fabric",
+    )  # fmt: skip
+
+
+def network(chosen: Fabric) -> Section:
+    """The drawing, for this page and for others."""
+    return Section(SAID["fabric"], drawn(partial(svg, chosen, "both")))
+
+
+def _row(row: Compared) -> tuple[str, ...]:
+    made = row.fabric
+    if made is None:
+        return (str(row.kind), row.why_not, *("" for _ in HEAD[2:]))
+    return (
+        str(row.kind),
+        " + ".join(str(level.count) for level in made.levels) or "0",
+        str(made.cables),
+        f"{made.bisection_bits_per_s / 1e12:.4g} Tbit/s",
+        f"{made.oversubscription:.3g}:1",
+        f"{row.all_reduce_s * 1e3:.3g} ms",
+        f"{row.power_w / 1e3:,.1f} kW",
+    )
