@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -18,8 +19,7 @@ from clusterwright.plan.speed import Coefficients, iteration, links
 HUBER = 0.08  # residuals beyond this count linearly: rows whose hidden settings we do not know
 NOISE = 0.05  # spread of repeated runs (BigScience repeats: median 5%), so the scale of all residuals
 STEPS = 16
-TURNS = 10  # of a fit that begins at the whole one
-FAR = 0.4  # deviations after which a derivative is taken anew
+LEFT_OUT_STEPS = 9
 PROCESSES = 2
 DONE = 2e-4  # of the cost, gained by a step: less is standing still
 
@@ -39,11 +39,10 @@ def remembered() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a fit comes to, and its derivatives there."""
+    """What a fit comes to."""
 
     x: np.ndarray  # (coefficients,) in prior deviations
     residuals: np.ndarray  # (rows,) log of predicted over measured
-    jacobian: np.ndarray  # (rows, coefficients)
     touched: list[np.ndarray]  # rows that depend on each coefficient
 
 
@@ -112,11 +111,11 @@ def step(
     return np.linalg.solve(normal, -(matrix.T @ (robust * residual) + x))
 
 
-def fit(rows: list[Measured], start: np.ndarray | None = None, *, steps: int = STEPS) -> Fit:
-    """The coefficients with the least cost."""
+def fit(rows: list[Measured], touch: list[np.ndarray] | None = None, *, steps: int = STEPS) -> Fit:
+    """The coefficients with the least cost, from the priors on; `touch`: what `touched` would find."""
     remembered()
-    x = np.zeros(len(PRIOR)) if start is None else start.copy()
-    weight, rows_of, damp = weights(rows), touched(rows, x), 0.3
+    x = np.zeros(len(PRIOR))
+    weight, rows_of, damp = weights(rows), touch or touched(rows, x), 0.3
     residual = residuals(rows, x)
     matrix = jacobian(rows, x, residual, rows_of)
     for _ in range(steps):
@@ -132,55 +131,30 @@ def fit(rows: list[Measured], start: np.ndarray | None = None, *, steps: int = S
         if before - after < DONE * before:
             break
         matrix = jacobian(rows, x, residual, rows_of)
-    return Fit(x, residual, matrix, rows_of)
+    return Fit(x, residual, rows_of)
 
 
 def leave_out(rows: list[Measured], whole: Fit, groups: list[str]) -> dict[str, np.ndarray]:
-    """For each group the coefficients of a fit without its rows, in deviations."""
+    """For each group the coefficients of a fit without its rows, in deviations.
+
+    Each begins at the priors, as the whole fit did: steps from where that one ended stand still, since it lies where
+    the cost has kinks, and so still know what was left out.
+    """
     names = sorted(set(groups))
     left = [np.array([group == name for group in groups]) for name in names]
     with ProcessPoolExecutor(max_workers=PROCESSES) as pool:
-        return dict(
-            zip(names, pool.map(without, [rows] * len(names), [whole] * len(names), left), strict=True)
-        )
+        fits = pool.map(without, [rows] * len(names), [whole.touched] * len(names), left)
+        return dict(zip(names, fits, strict=True))
 
 
-def without(rows: list[Measured], whole: Fit, left: np.ndarray) -> np.ndarray:
-    """The fit without the rows marked in `left`, from the whole fit on.
-
-    The derivatives of the whole fit serve until a coefficient has moved, then they are taken anew. A step that
-    overshoots is shortened, not damped: damped steps stand still near the whole fit, and still know what was left out.
-    """
+def without(rows: list[Measured], touch: list[np.ndarray], left: np.ndarray) -> np.ndarray:
+    """The fit without the rows marked in `left`; `touch`: of all rows those that depend on each coefficient."""
     kept = [one for one, out in zip(rows, left, strict=True) if not out]
     new = np.cumsum(~left) - 1  # where a row is among those that are kept
-    mine = [new[rows_of[~left[rows_of]]] for rows_of in whole.touched]
-    weight, matrix = weights(kept), whole.jacobian[~left].copy()
-    x, at, residual = whole.x.copy(), whole.x.copy(), whole.residuals[~left]
-    for _ in range(TURNS):
-        before, direction = cost(residual, weight, x), step(residual, weight, x, matrix, 0.0)
-        found = shortened(kept, weight, x, direction, before)
-        if found is None:
-            break
-        x, residual = found
-        moved = np.flatnonzero(np.abs(x - at) > FAR)
-        if before - cost(residual, weight, x) < DONE * before and not len(moved):
-            break
-        for column in moved:
-            matrix[mine[column], column] = derivative(kept, x, residual, column, mine[column])
-        at[moved] = x[moved]
-    return x
-
-
-def shortened(
-    rows: list[Measured], weight: np.ndarray, x: np.ndarray, direction: np.ndarray, before: float
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """The longest of a few steps along the direction that gains, with its residuals; None where none does."""
-    for share in (1.0, 0.5, 0.25, 0.1, 0.03):
-        trial = np.clip(x + share * direction, -3, 3)
-        there = residuals(rows, trial)
-        if cost(there, weight, trial) < before:
-            return trial, there
-    return None
+    mine = [new[rows_of[~left[rows_of]]] for rows_of in touch]
+    found = fit(kept, mine, steps=LEFT_OUT_STEPS).x
+    print(f"{len(kept)} rows kept", file=sys.stderr, flush=True)
+    return found
 
 
 def errors(rows: list[Measured], groups: list[str], fits: Mapping[str, np.ndarray]) -> np.ndarray:
