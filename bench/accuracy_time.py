@@ -15,7 +15,7 @@ from speed_rows import Measured, load
 from speed_spans import spans
 
 from clusterwright.plan.prediction import Time
-from clusterwright.plan.speed import Coefficients, iteration, span
+from clusterwright.plan.speed import Coefficients, coefficients, iteration, span
 
 LEFT_OUT = Path(__file__).with_name("left_out.json")  # written by fit_plan.py
 
@@ -61,15 +61,17 @@ def _left_out(
 ) -> list[Off]:
     """Every row predicted by a fit without its group; its range is of the other groups' errors."""
     groups = [group(one) for one in trusted]
-    held = errors(trusted, groups, fits)
+    held, stored = errors(trusted, groups, fits), coefficients()
     found = {}
     for name in sorted({group(one) for one in rows}):
         kept = np.array([other != name for other in groups])
         table = spans([one for one, is_kept in zip(trusted, kept, strict=True) if is_kept], held[kept])
-        coefficients = Coefficients(values(fits[name]))
+        known = (
+            Coefficients(values(fits[name])) if name in fits else stored
+        )  # no fit has seen what weighs nothing
         for one in rows:
             if group(one) == name:
-                found[id(one)] = _off(one, iteration(one.run, coefficients), table)
+                found[id(one)] = _off(one, iteration(one.run, known), table)
     return [found[id(one)] for one in rows]
 
 
