@@ -32,8 +32,8 @@ def app() -> App:
         help_format="plaintext",
         default_parameter=Parameter(negative=()),  # no --no-json beside --json
     )
-    for name, line in commands():
-        tree.command(f"{__name__}.{name}:{name}", name=name, help=line)
+    for name in _names():  # without their lines, which only the overview shows, and reads from all files
+        tree.command(f"{__name__}.{name}:{name}", name=name)
     return tree
 
 
@@ -41,10 +41,11 @@ def commands() -> list[tuple[str, str]]:
     """Every command and what it does, in one line."""
     from clusterwright.cli._listing import one_line  # noqa: PLC0415 (not for a listing that is not asked)
 
-    names = sorted(
-        module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")
-    )
-    return [(name, one_line(__path__[0], name)) for name in names]
+    return [(name, one_line(__path__[0], name)) for name in _names()]
+
+
+def _names() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ from clusterwright.check.fact import Want
 from clusterwright.check.facts.gpus import Gpu, gpus
 from clusterwright.check.verdict import Verdict
 from clusterwright.errors import WrightError
-from clusterwright.plan.expected import gpu_memory_bytes
 from clusterwright.spec.nodes import Gpus
 
 _SHARE = 0.9  # ours: GDDR boards give up to 6.25 % of their memory to ECC; a wrong model is a third smaller
@@ -58,6 +57,8 @@ def _faults(want: Want, each: Gpu) -> Iterator[str]:
 
 def _memory(declared: Gpus) -> float:
     """Bytes that such a GPU must have, as the file or the catalog says; 0 where neither does."""
+    from clusterwright.plan.expected import gpu_memory_bytes  # noqa: PLC0415 (the planner, where GPUs answer only)
+
     try:
         return gpu_memory_bytes(declared)
     except WrightError:
