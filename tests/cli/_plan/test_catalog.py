@@ -25,14 +25,6 @@ ONE = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """A folder without a catalog of its own, and a home without one."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_listed_with_sources(kind, capsys):
     """As a table, and as JSON in base units."""

@@ -15,14 +15,6 @@ HEADER = "source,model,gpu_type,num_gpus,seq_len,global_batch\n"
 BAD = "m,llama3-8b,H1000,8,8192,64\n"
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """A folder without a catalog of its own, and a home without one."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path
-
-
 def table(text=HEADER + ROW):
     """A table in this folder."""
     path = Path("in.csv")

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog.cnn import network
-from clusterwright.catalog.gpus import gpu
 from clusterwright.catalog.models import architecture
 from clusterwright.errors import WrightError
 from clusterwright.plan.cnn.encoder import Encoder
@@ -14,6 +13,7 @@ from clusterwright.plan.cnn.machines import machine_of
 from clusterwright.plan.cnn.products import demand
 from clusterwright.plan.cnn.step import Job, step
 from clusterwright.plan.cnn.work import HALF
+from clusterwright.plan.collectives.rows import gpu_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,6 @@ LENGTHS = (
 )  # Devlin et al. 1810.04805, appendix A; else 512
 LONGEST = 512
 REFERENCE_TOKENS = 384
-UNKNOWN_GPU = "a100-sxm-80gb"
 
 
 def samples_of_row(
@@ -54,7 +53,7 @@ def read(row: Mapping[str, str], notes: list[str]) -> Job | None:
     net = _network(row, notes)
     if net is None:
         return None
-    chip = _gpu(row, notes)
+    chip = gpu_of(row, notes)
     machine = machine_of(row, chip, notes)
     precision = _precision(row, notes)
     batch = _batch(row, net, chip, machine.gpus, precision, notes)
@@ -83,14 +82,6 @@ def _network_name(row: Mapping[str, str]) -> str:
         r"\b(imagenet|cifar-?100?|training|train|v1\.5|v1|amp|fp16|tf32|fp32|mixed|precision)\b", " ", plain
     )
     return plain.replace(",", " ").strip()
-
-
-def _gpu(row: Mapping[str, str], notes: list[str]) -> Gpu:
-    try:
-        return gpu(row.get("gpu_type", ""))
-    except WrightError:
-        notes.append(f"GPU `{row.get('gpu_type', '')}` not known: {UNKNOWN_GPU}")
-        return gpu(UNKNOWN_GPU)
 
 
 def _precision(row: Mapping[str, str], notes: list[str]) -> str:

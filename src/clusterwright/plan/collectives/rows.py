@@ -77,7 +77,7 @@ def bus_bw(what: Measured, c: Coefficients) -> float:
 def read(row: Mapping[str, str]) -> Measured:
     """The group, size and operation that a row's words mean."""
     notes: list[str] = []
-    chip = _gpu(row, notes)
+    chip = gpu_of(row, notes)
     words = row.get("fabric", "").lower()
     per_node, nodes, ranks = _counts(row, chip, words, notes)
     machine = Machine(chip, ranks, per_node, 1, _network(row, chip, per_node, nodes, notes))
@@ -92,7 +92,8 @@ def read(row: Mapping[str, str]) -> Measured:
     )
 
 
-def _gpu(row: Mapping[str, str], notes: list[str]) -> Gpu:
+def gpu_of(row: Mapping[str, str], notes: list[str]) -> Gpu:
+    """The GPU that the row names; a usual one, with a note, where the catalog does not have it."""
     try:
         return gpu(row.get("gpu_type", ""))
     except WrightError:
