@@ -1,7 +1,7 @@
 """What a host can be asked to have: a few kinds of resource, each a plain value.
 
 A mount is a systemd unit file and its unit, a sysctl file is a file beside the values; so the agent on the
-host knows ten kinds and no more.
+host knows eleven kinds and no more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from clusterwright.spec.field import Cost
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A whole file. `secret` names the secret that it holds: then neither a diff nor a render shows it."""
+    """A whole file. `secret` names the secret that it holds: then neither a diff nor a render shows it.
+
+    `gentle` is a pattern of lines: where only such lines differ, what reads the file is reloaded and not
+    restarted, and the cost is `reconfigure`.
+    """
 
     path: str
     content: str | bytes
@@ -23,6 +27,7 @@ class File:
     mode: int = 0o644
     cost: Cost = Cost.LIVE
     secret: str = ""
+    gentle: str = ""
     validate: tuple[str, ...] = ()  # a command that must accept the new file, `{}`, before it takes its place
 
     @property
@@ -138,7 +143,42 @@ class Module:
         return f"module:{self.name}"
 
 
-Resource = File | Directory | Symlink | Package | Unit | Group | User | Sysctl | Module
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A rehearsal: before the first of `files` changes, `argv` must end well on all of them in a scratch folder.
+
+    `{}` in a word of `argv` is that folder, which holds each file by its last name. Nothing is done where none
+    of the files changes.
+    """
+
+    name: str
+    files: tuple[str, ...]  # ids
+    argv: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """What a journal or a report calls it."""
+        return f"trial:{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """Rows that a daemon keeps and a program of its own changes: Slurm's accounts, its reservations.
+
+    Looked at and changed after the units, when the daemon runs. The agent's module `records` knows each name's
+    program; `rows` is what that takes.
+    """
+
+    name: str
+    rows: tuple[Mapping[str, str], ...]
+
+    @property
+    def id(self) -> str:
+        """What a journal or a report calls it."""
+        return f"records:{self.name}"
+
+
+Resource = File | Directory | Symlink | Package | Unit | Group | User | Sysctl | Module | Trial | Records
 
 
 @dataclass(frozen=True, slots=True)

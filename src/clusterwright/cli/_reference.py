@@ -21,8 +21,8 @@ def fields_page() -> str:
     head = (
         "# Fields of cluster.yaml and job.yaml\n\n"
         "`NAME` stands for a name that you give, `[]` for the items of a list.\n"
-        "The last column says what a change costs a running cluster: nothing (live), a restart of a service,\n"
-        "a drain or reboot of hosts, or a rebuild.\n"
+        "The last column says what a change costs a running cluster: nothing (live), Slurm reading its files again\n"
+        "(reconfigure), a restart of a service, a drain or reboot of hosts, or a rebuild.\n"
         "`wright explain FIELD` shows one of them.\n"
     )
     return head + "".join(f"\n## {kind}.yaml\n\n{_table(fields(kind))}" for kind in ("cluster", "job"))

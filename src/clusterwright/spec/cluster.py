@@ -11,17 +11,10 @@ from clusterwright.spec.names import AccountName, ClusterName, SlurmName, Word
 from clusterwright.spec.networks import NetworkName, Networks
 from clusterwright.spec.nodes import NodeGroup
 from clusterwright.spec.people import Team, User
-from clusterwright.spec.site import (
-    Access,
-    Lab,
-    Monitoring,
-    Partition,
-    Security,
-    SlurmSettings,
-    Software,
-    Time,
-)
+from clusterwright.spec.site import Access, Lab, Monitoring, Security, Software, Time
+from clusterwright.spec.slurm import Accounting, Partition, Qos, Reservation, SlurmSettings
 from clusterwright.spec.storage import Storage
+from clusterwright.spec.system import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +37,16 @@ class Cluster(Section):
 
     name: ClusterName = setting("Name of the cluster; Slurm's ClusterName.", cost=Cost.REBUILD, example="lab")
     os: Literal[
-        "debian-12", "ubuntu-20.04", "ubuntu-22.04", "ubuntu-24.04", "rocky-8", "rocky-9", "alma-8", "alma-9"
+        "debian-12", "debian-13", "ubuntu-20.04", "ubuntu-22.04", "ubuntu-24.04",
+        "rocky-8", "rocky-9", "alma-8", "alma-9",
     ] = setting(
         "Operating system of the hosts.", cost=Cost.REBUILD, default="debian-12", example="ubuntu-22.04"
-    )
+    )  # fmt: skip
     ssh: Access = setting("How the hosts are reached.", default=Access)
     networks: Networks = setting("The networks.", cost=Cost.REBUILD)
     nodes: dict[Word, NodeGroup] = setting("Node groups by name.", cost=Cost.DRAIN)
     storage: dict[Word, Storage] = setting("Shared folders by name.", cost=Cost.DRAIN, default={})
+    system: System = setting("The base system.", default=System)
     software: Software = setting(
         "Versions that are the same everywhere.", cost=Cost.RESTART, default=Software
     )
@@ -59,6 +54,9 @@ class Cluster(Section):
         "What of slurm.conf a site decides.", cost=Cost.RESTART, default=SlurmSettings
     )
     partitions: dict[SlurmName, Partition] = setting("Slurm's partitions by name.")
+    qos: dict[SlurmName, Qos] = setting("Qualities of service by name; `normal` is there anyway.", default={})
+    reservations: dict[SlurmName, Reservation] = setting("Reservations by name.", default={})
+    accounting: Accounting = setting("Who used what.", cost=Cost.RESTART, default=Accounting)
     teams: dict[AccountName, Team] = setting("Teams by name.", default={})
     users: dict[AccountName, User] = setting("Users by name.", default={})
     time: Time = setting("Clocks.", default=Time)
@@ -92,6 +90,13 @@ class Cluster(Section):
     def control(self) -> Host:
         """The first control host: slurmctld runs there, and jobs are submitted there."""
         return self.hosts("control")[0]
+
+    @property
+    def accountant(self) -> Host | None:
+        """The host of slurmdbd and its database, where accounting is on."""
+        if not self.accounting.enabled:
+            return None
+        return self.host(self.accounting.host) if self.accounting.host else self.control
 
     @property
     def shared_folder(self) -> str | None:

@@ -13,6 +13,7 @@ class Cost(StrEnum):
     """What a change of the field costs a live cluster, cheapest first."""
 
     LIVE = "live"
+    RECONFIGURE = "reconfigure"
     RESTART = "restart"
     DRAIN = "drain"
     REBOOT = "reboot"

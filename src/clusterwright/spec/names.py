@@ -24,6 +24,9 @@ _PATH = r"/[A-Za-z0-9._/+@=,-]{0,1023}"
 _ZONE = r"[A-Za-z]+(/[A-Za-z0-9_+-]+){0,2}"
 _OPTION = r"[a-z_]+(=[A-Za-z0-9_.:-]+)?"
 _VERSION = r"[0-9]+(\.[0-9]+){0,3}([.-][A-Za-z0-9]+)*"
+_SLURM_KEY = r"[A-Z][A-Za-z0-9]{2,63}"
+_PACKAGE = r"[a-z0-9][a-z0-9+._-]{1,127}"  # Debian policy 5.6.1; RPM's are alike
+_START = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9](:[0-5][0-9])?"  # scontrol(1) StartTime
 _IMAGE = r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"  # enroot import(1): docker://USER@HOST#IMAGE:TAG
 
 _HOSTLIST_PART = r"((?:[a-z0-9-]|\[[0-9,-]+\])+)(?:,|$)"
@@ -154,6 +157,17 @@ def _one_line(value: str) -> str:
     return value
 
 
+def _conf_line(value: str) -> str:
+    """No comment, no second line, and no backslash, which would join the next one."""
+    if not value.strip() or any(char in value for char in "#\\") or not value.isprintable():
+        raise refuse(
+            "bad-text",
+            f"`{value[:60]}` is not the value of a line of slurm.conf",
+            "write what stands after the = there, on one line, without # and \\",
+        )
+    return value
+
+
 def _no_nul(value: str) -> str:
     if "\0" in value or not value:
         raise refuse(
@@ -193,6 +207,12 @@ VariableName = Annotated[
     *_matching(_VARIABLE, "an environment name", "letters, digits and _, first no digit"),
     AfterValidator(_no_launcher_variable),
 ]
+SlurmKey = Annotated[
+    str, *_matching(_SLURM_KEY, "a key of slurm.conf", "it as slurm.conf(5) spells it, such as KillWait")
+]
+PackageName = Annotated[str, *_matching(_PACKAGE, "a package name", "lower-case letters, digits and + . _ -")]
+StartTime = Annotated[str, *_matching(_START, "a time", 'it as "2027-01-15T08:00", in quotes')]
+ConfLine = Annotated[str, AfterValidator(_conf_line)]
 Line = Annotated[str, AfterValidator(_one_line)]
 CommandItem = Annotated[str, AfterValidator(_no_nul)]
 Image = Annotated[

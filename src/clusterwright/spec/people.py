@@ -32,7 +32,7 @@ PublicKey = Annotated[str, AfterValidator(_public_key)]
 
 
 class Team(Section):
-    """People who share a part of the cluster: a Unix group, later a Slurm account."""
+    """People who share a part of the cluster: a Unix group, and an account of Slurm's."""
 
     gid: int = setting(
         "Group id, the same on every host.",
@@ -40,7 +40,20 @@ class Team(Section):
     )  # fmt: skip
     # 10^6: enough steps for any division, far below the 2^31 that Slurm holds.
     shares: int = setting(
-        "Fair share relative to the other teams.", default=1, example="30", least=1, most=1_000_000
+        "Fair share relative to the teams beside it; 0: only what nobody else wants.",
+        default=1, example="30", least=0, most=1_000_000,
+    )  # fmt: skip
+    parent: AccountName | None = setting(
+        "The team that it is a part of, whose share it divides.", default=None, example="research"
+    )
+    max_gpus: int | None = setting(
+        "Most GPUs of all its jobs together; all if left out.", default=None, example="16", least=0
+    )
+    max_gpus_per_user: int | None = setting(
+        "Most GPUs of one member's jobs together; all if left out.", default=None, example="8", least=0
+    )
+    max_jobs: int | None = setting(
+        "Most running jobs of all members together.", default=None, example="50", least=0
     )
 
 
@@ -52,6 +65,9 @@ class User(Section):
         cost=Cost.REBUILD, example="6001", least=_FIRST_ID, most=_LAST_ID,
     )  # fmt: skip
     team: AccountName = setting("The team whose share the jobs count against.", example="vision")
+    also_in: tuple[AccountName, ...] = setting(
+        "Further teams; a job counts against one of them with `--account`.", default=(), example="[language]"
+    )
     ssh_keys: tuple[PublicKey, ...] = setting(
         "Public keys that may log in.", default=(), example="[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA alice]"
     )

@@ -1,20 +1,16 @@
-"""The smaller sections of the cluster file: access, software, Slurm, monitoring, security, lab."""
+"""The smaller sections of the cluster file: access, software, monitoring, security, time, lab."""
 
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from clusterwright.spec.field import Cost, Section, setting
-from clusterwright.spec.names import AccountName, HostName, HostPath, LoginName, Version, Word, Zone
+from clusterwright.spec.names import HostName, HostPath, LoginName, Version, Word, Zone
+from clusterwright.spec.networks import Subnet
 from clusterwright.spec.quantities import Duration
 
 _MAX_PORT = 65535  # 16 bits
-_MAX_SLURM_SECONDS = 65533  # slurm.conf(5): SlurmdTimeout and KillWait "may not exceed 65533"
-
-Port = Annotated[int, Field(ge=1, le=_MAX_PORT)]
 
 
 class Access(Section):
@@ -43,42 +39,6 @@ class Software(Section):
     )  # fmt: skip
 
 
-class SlurmSettings(Section):
-    """What of slurm.conf a site decides."""
-
-    node_timeout: Duration = setting(
-        "Silence after which a node counts as lost (SlurmdTimeout; Slurm's own default is 300s).",
-        cost=Cost.RESTART, default="60s", example="60s", least=5, most=_MAX_SLURM_SECONDS,
-    )  # fmt: skip
-    kill_wait: Duration = setting(
-        "From SIGTERM to SIGKILL for a job that must go.",
-        cost=Cost.LIVE, default="30s", example="60s", least=1, most=_MAX_SLURM_SECONDS,
-    )  # fmt: skip
-    ports: tuple[Port, Port] = setting(
-        "First and last port that srun listens on, so that a firewall can open them.",
-        cost=Cost.RESTART, default=(60001, 63000), example="[60001, 63000]",
-    )  # fmt: skip
-
-
-class Partition(Section):
-    """A queue of Slurm's."""
-
-    nodes: Annotated[tuple[Word, ...], Field(min_length=1)] = setting(
-        "Node groups in it.", cost=Cost.LIVE, example="[a100]"
-    )
-    default: bool = setting("Jobs that name none go here.", default=False, example="true")
-    # A year: longer than any training; Slurm would take 2^32 minutes.
-    max_time: Duration = setting(
-        "Longest time a job may ask.", default="7d", example="7d", least=60, most=366 * 86400
-    )
-    gpus_per_node: int | None = setting(
-        "Most GPUs of one host a job may ask; all if left out.", default=None, example="4", least=1, most=128
-    )
-    teams: tuple[AccountName, ...] = setting(
-        "Teams that may use it; all if empty.", default=(), example="[vision]"
-    )
-
-
 class Monitoring(Section):
     """What is measured, and where it is kept."""
 
@@ -96,7 +56,14 @@ class Security(Section):
     """What is kept shut."""
 
     firewall: bool = setting(
-        "nftables on, with only the cluster's own ports open.", default=True, example="true"
+        "Firewall on, with only the cluster's own ports open.", default=True, example="true"
+    )
+    firewall_program: Literal["auto", "nftables", "firewalld"] = setting(
+        "What holds the rules; auto: firewalld on Rocky and Alma, nftables elsewhere.",
+        default="auto", example="nftables",
+    )  # fmt: skip
+    ssh_from: tuple[Subnet, ...] = setting(
+        "Networks from which SSH may come in; any if empty.", default=(), example="[10.77.0.0/24]"
     )
     selinux: Literal["enforcing", "permissive"] = setting(
         "On hosts that have SELinux.", cost=Cost.REBOOT, default="enforcing", example="enforcing"

@@ -34,13 +34,23 @@ def test_a_running_unit_is_left_alone():
 )
 def test_a_changed_input_restarts_what_runs_and_starts_what_does_not(state, what, cost):
     """A start disturbs no job; a restart may."""
-    change = look_unit(unit(), state, {"file:/etc/slurm/slurm.conf"})
+    change = look_unit(unit(), state, {"file:/etc/slurm/slurm.conf"}, set())
 
     assert (change["what"], change["cost"]) == (what, cost)
 
 
+def test_a_gentle_change_is_a_reload_and_another_beside_it_a_restart():
+    """Slurm reads a new time limit by itself; a new port needs a new daemon."""
+    name = "file:/etc/slurm/slurm.conf"
+    gentle = look_unit(unit(), RUNNING, {name}, {name})
+    both = look_unit(unit() | {"restart_on": [name, "file:/x"]}, RUNNING, {name, "file:/x"}, {name})
+
+    assert (gentle["what"], gentle["cost"]) == (f"reload for {name}", "reconfigure")
+    assert both["cost"] == "restart"
+
+
 def test_what_can_be_reloaded_is_not_restarted():
     """Sshd and the firewall: no connection is lost."""
-    change = look_unit(unit(reload=True), RUNNING, {"file:/etc/slurm/slurm.conf"})
+    change = look_unit(unit(reload=True), RUNNING, {"file:/etc/slurm/slurm.conf"}, set())
 
     assert (change["what"], change["cost"]) == ("reload for file:/etc/slurm/slurm.conf", "live")

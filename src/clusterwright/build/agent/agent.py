@@ -17,7 +17,7 @@ import time
 import zlib
 from typing import IO, Container, List, Optional
 
-from clusterwright.build.agent import files, system, units
+from clusterwright.build.agent import files, records, system, units
 from clusterwright.build.agent.host import STATE, ChangeError, Host, Json, read
 
 ANSWER = "clusterwright-answer:"
@@ -44,7 +44,7 @@ DO = {
 
 
 def plan(host: Host) -> List[Json]:
-    """Every change, in the order in which it is made: packages, resources as given, what is gone, units."""
+    """Every change, in the order in which it is made: packages, resources as given, what is gone, units, records."""
     packages = [package["name"] for package in of_kinds(host, ("package",))]
     changes = [live("package:" + name, "install") for name in system.missing_packages(packages)]
     for resource in of_kinds(host, LOOK):
@@ -52,7 +52,10 @@ def plan(host: Host) -> List[Json]:
         if change:
             changes.append(dict(change, id=resource["id"]))
     changes += gone_units(host) + gone_files(host)
-    return changes + unit_changes(host, {change["id"] for change in changes} | host.owed)
+    changes += unit_changes(host, changes)
+    for resource in of_kinds(host, ("records",)):
+        changes += [dict(change, id=resource["id"]) for change in records.look(resource)]
+    return changes
 
 
 def of_kinds(host: Host, kinds: Container[str]) -> List[Json]:
@@ -73,15 +76,17 @@ def look(host: Host, resource: Json) -> Optional[Json]:
         raise ChangeError(f"{resource['id']}: {why}") from why
 
 
-def unit_changes(host: Host, changed: "set[str]") -> List[Json]:
+def unit_changes(host: Host, before: List[Json]) -> List[Json]:
     """The unit files read again where systemd has old ones, then each unit that wants something."""
+    changed = {change["id"] for change in before} | host.owed
+    gentle = {change["id"] for change in before if change["cost"] == "reconfigure"} - host.owed
     wanted = of_kinds(host, ("unit",))
     states = units.show([unit["name"] for unit in wanted])
     unread = any(state.get("NeedDaemonReload") == "yes" for state in states.values())
     unread = unread or any(name.startswith("gone:/etc/systemd/system/") for name in changed)
     changes = [live("systemd", "read the unit files again")] if unread else []
     for unit in wanted:
-        change = units.look_unit(unit, states[unit["name"]], changed)
+        change = units.look_unit(unit, states[unit["name"]], changed, gentle)
         if change:
             changes.append(dict(change, id=unit["id"]))
     return changes
@@ -113,21 +118,30 @@ def apply(host: Host, changes: List[Json]) -> None:
     """Make the changes, each one journalled before it is made; stops at the first that fails."""
     if not changes:
         return
-    ours = [change for change in changes if change["id"].partition(":")[0] not in ("systemd", "unit")]
+    late = [change for change in changes if change["id"].startswith("records:")]
+    ours = [
+        change for change in changes if change["id"].partition(":")[0] not in ("systemd", "unit", "records")
+    ]
+    trials = of_kinds(host, ("trial",))
     with open(host.at(STATE + "/journal.jsonl"), "a") as journal:
         note(journal, {"begin": host.bundle["when"], "from": host.bundle["source"]})
         for change in ours:
             note(journal, {"doing": change["id"]})
             try:
+                for trial in [one for one in trials if change["id"] in one["files"]]:
+                    trials.remove(trial)
+                    files.try_out(host, trial)
                 make(host, change)
             except (ChangeError, OSError) as why:
                 raise ChangeError(f"{change['id']}: {why}") from why
             change["done"] = True
-    rest = [change for change in changes if not change.get("done")]
+    rest = [change for change in changes if not change.get("done") and change not in late]
     named = [(change["id"].partition(":")[2], change["what"]) for change in rest if change["id"] != "systemd"]
     units.do_units(named, read_again=len(named) < len(rest))
     for change in rest:
         change["done"] = True
+    for resource in of_kinds(host, ("records",)):
+        records.do(resource, [change for change in late if change["id"] == resource["id"]])
 
 
 def make(host: Host, change: Json) -> None:

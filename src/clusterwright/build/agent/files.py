@@ -4,11 +4,13 @@ Standard library only, Python 3.6 or later.
 """
 
 import base64
+import collections
 import difflib
 import grp
 import hashlib
 import os
 import pwd
+import re
 import shutil
 import tempfile
 from typing import List, Optional
@@ -85,7 +87,18 @@ def look_file(host: Host, resource: Json) -> Optional[Json]:
     if resource["secret"] and diff:
         diff = f"(secret {resource['secret']}: not shown)"
     another = current is not None and current != wanted  # owner and mode, or a new file, disturb nobody
-    return {"what": ", ".join(what), "diff": diff, "cost": resource["cost"] if another else "live"}
+    gentle = current is not None and is_gentle(resource["gentle"], current, wanted)
+    cost = "reconfigure" if gentle else resource["cost"]
+    return {"what": ", ".join(what), "diff": diff, "cost": cost if another else "live"}
+
+
+def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
+    """True when only lines that the pattern matches differ; comments and blank lines never count."""
+    if not pattern:
+        return False
+    before, after = (collections.Counter(text.decode(errors="replace").splitlines()) for text in (old, new))
+    differing = (line.strip() for line in (before - after) + (after - before))
+    return all(re.match(pattern, line) for line in differing if line and not line.startswith("#"))
 
 
 def do_file(host: Host, resource: Json) -> None:
@@ -119,6 +132,22 @@ def accept(resource: Json, scratch: str) -> None:
     if done.returncode != 0:
         words = str(done.stdout).strip().replace(scratch, resource["path"])
         raise ChangeError(f"`{' '.join(resource['validate'])}` refuses it:\n{words}")
+
+
+def try_out(host: Host, trial: Json) -> None:
+    """All files of the trial as they are to be, in a scratch folder, and its command on them."""
+    folder = tempfile.mkdtemp(prefix=".wright-trial-", dir=host.at(STATE))
+    try:
+        for resource in host.resources:
+            if resource["id"] in trial["files"]:
+                with open(os.path.join(folder, os.path.basename(resource["path"])), "wb") as file:
+                    file.write(content_of(resource))
+        done = run([word.replace("{}", folder) for word in trial["argv"]])
+        if done.returncode != 0:
+            words = str(done.stdout).strip().replace(folder, "SCRATCH")
+            raise ChangeError(f"{trial['name']} refuses the new files, and nothing was changed:\n{words}")
+    finally:
+        shutil.rmtree(folder)
 
 
 def sync_folder(folder: str) -> None:

@@ -22,19 +22,23 @@ def show(names: List[str]) -> Dict[str, Json]:
     return dict(zip(names, states))  # noqa: B905 (strict came with Python 3.10)
 
 
-def look_unit(unit: Json, state: Dict[str, Any], changed: Set[str]) -> Optional[Json]:
-    """Not running, not enabled, or running on what has changed since."""
+def look_unit(unit: Json, state: Dict[str, Any], changed: Set[str], gentle: Set[str]) -> Optional[Json]:
+    """Not running, not enabled, or running on what has changed since; `gentle` are changes that a reload covers."""
     inputs = [name for name in unit["restart_on"] if name in changed]
+    reload = unit["reload"] or (bool(inputs) and gentle.issuperset(inputs))
     what = []  # type: List[str]
     if state.get("UnitFileState", "") in CAN_BE_ENABLED:
         what.append("enable")
     if state.get("ActiveState") != "active":
         what.append("start")
     elif inputs:
-        what.append(f"{'reload' if unit['reload'] else 'restart'} for {', '.join(inputs)}")
+        what.append(f"{'reload' if reload else 'restart'} for {', '.join(inputs)}")
     if not what:
         return None
-    cost = "restart" if inputs and "start" not in what and not unit["reload"] else "live"
+    running = inputs and "start" not in what
+    cost = (
+        "restart" if running and not reload else "reconfigure" if running and not unit["reload"] else "live"
+    )
     return {"what": ", ".join(what), "diff": "", "cost": cost}
 
 

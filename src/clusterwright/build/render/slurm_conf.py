@@ -7,7 +7,7 @@ from clusterwright.build.render.slurm_settings import slurm_settings
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.names import fold
 from clusterwright.spec.nodes import NodeGroup
-from clusterwright.spec.site import Partition
+from clusterwright.spec.slurm import Partition
 from clusterwright.units import MiB, format_slurm_time
 
 NODES = """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.rules._clash import Clash
 from clusterwright.spec.rules._unknown import unknown
-from clusterwright.spec.site import Partition
+from clusterwright.spec.slurm import Partition
 
 
 def partitions(cluster: Cluster) -> Iterator[Clash]:
