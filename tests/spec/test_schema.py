@@ -4,7 +4,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.field import Section
+from clusterwright.spec.field import Cost, Section
 from clusterwright.spec.job import Job
 from clusterwright.spec.reader import read
 from clusterwright.spec.schema import at, properties, resolved, schema_of

@@ -14,7 +14,7 @@ def unit(**other):
 
 def test_a_running_unit_is_left_alone():
     """Also when something else has changed."""
-    assert look_unit(unit(), RUNNING, {"file:/etc/hosts"}) is None
+    assert look_unit(unit(), RUNNING, {"file:/etc/hosts"}, set()) is None
 
 
 @pytest.mark.parametrize(
