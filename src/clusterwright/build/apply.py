@@ -148,7 +148,8 @@ def read_answer(host: str, done: Done) -> HostReport:
 
 
 def _change(row: dict[str, Any]) -> Change:
-    return Change(row["id"], row["what"], row["diff"], Cost(row["cost"]), bool(row.get("done")))
+    done, drift = bool(row.get("done")), row.get("drift", "")
+    return Change(row["id"], row["what"], row["diff"], Cost(row["cost"]), done, drift)
 
 
 def _silence(done: Done) -> str:

@@ -18,6 +18,7 @@ class Change:
     diff: str
     cost: Cost
     done: bool = False
+    drift: str = ""  # why, in a word of the agent's: new, found, changed, edited, missing, stopped, follows
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ def test_looking_changes_nothing(host):
             "what": "create",
             "diff": "--- /etc/app.conf\n+++ /etc/app.conf\n@@ -0,0 +1 @@\n+one",
             "cost": "live",
+            "drift": "new",
         }
     ]
     assert list(host.root.iterdir()) == []

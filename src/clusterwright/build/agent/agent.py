@@ -17,7 +17,7 @@ import time
 import zlib
 from typing import IO, Container, List, Optional
 
-from clusterwright.build.agent import files, records, system, units
+from clusterwright.build.agent import drift, files, records, system, units
 from clusterwright.build.agent.host import STATE, ChangeError, Host, Json, read
 
 ANSWER = "clusterwright-answer:"
@@ -55,7 +55,8 @@ def plan(host: Host) -> List[Json]:
     changes += unit_changes(host, changes)
     for resource in of_kinds(host, ("records",)):
         changes += [dict(change, id=resource["id"]) for change in records.look(resource)]
-    return changes
+    now = drift.digests(host)
+    return [dict(change, drift=drift.cause(host, change, now)) for change in changes]
 
 
 def of_kinds(host: Host, kinds: Container[str]) -> List[Json]:
@@ -173,12 +174,15 @@ def write_receipt(host: Host, changes: List[Json]) -> None:
     others = {path: row for path, row in host.receipt["files"].items() if path not in wanted}
     rows.update({path: row for path, row in others.items() if read(host.at(path)) is not None})
     names = [unit["name"] for unit in of_kinds(host, ("unit",))]
-    if changes or rows != host.receipt["files"] or names != host.receipt["units"]:
+    was_wanted = drift.digests(host)
+    kept = [host.receipt.get(key) for key in ("files", "units", "wanted")]
+    if changes or kept != [rows, names, was_wanted]:
         receipt = {
             "source": host.bundle["source"],
             "when": host.bundle["when"],
             "files": rows,
             "units": names,
+            "wanted": was_wanted,
         }
         files.write_private(host.at(STATE + "/receipt.json"), json.dumps(receipt, indent=1).encode())
     if host.interrupted or changes:
