@@ -67,6 +67,15 @@ def test_a_dry_run_only_looks(cluster):
     assert (report.dry, report.pending, report.changed) == (True, 5, 0)
 
 
+def test_some_hosts_alone_may_be_asked(cluster):
+    """The others are neither looked at nor changed."""
+    hosts = Hosts()
+    report = apply(cluster, "cluster.yaml", hosts.remote, only={"gpu-node2"}, clock=FakeClock())
+
+    assert hosts.asked("check") == hosts.asked("apply") == ["gpu-node2"]
+    assert [host.host for host in report.hosts] == ["gpu-node2"]
+
+
 def test_what_was_shown_is_what_is_done(cluster):
     """The sum of the plan goes back to each host."""
     hosts = Hosts()

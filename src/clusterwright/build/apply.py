@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -69,15 +69,16 @@ def apply(
     source: str,
     remote: Remote,
     *,
+    only: Container[str] | None = None,
     dry_run: bool = False,
     agree: Agree = lambda _report: True,
     clock: Clock | None = None,
 ) -> Report:
-    """Look at every host, make the changes that `agree` is content with; none holds up the others."""
+    """Look at every host (or `only` at some), make the changes that `agree` is content with."""
     clock = clock or SystemClock()
     started = clock.monotonic()
     work = _Work(cluster, given_for(cluster, source), remote, agent_sources(), f"{int(clock.now()):d}")
-    names = [host.name for host in cluster.hosts()]
+    names = [host.name for host in cluster.hosts() if only is None or host.name in only]
     seen = fan_out(names, lambda host: _way_back(cluster, work.ask(host, "check")))
     report = Report(tuple(seen.values()), dry=True, seconds=clock.monotonic() - started)
     if dry_run or not _to_do(report) or not agree(report):
