@@ -64,7 +64,7 @@ def given_for(cluster: Cluster, source: str) -> Given:
     return Given(Path(source).name, {"munge.key": munge_key(state_folder(cluster.name))}, payload())
 
 
-def apply(
+def apply(  # noqa: PLR0913 (four of them are options that few give)
     cluster: Cluster,
     source: str,
     remote: Remote,
