@@ -173,3 +173,21 @@ def test_on_hosts_without_gpus_the_ranks_run_on_processors():
     """A partition of CPU hosts takes as many ranks as a job says, and still no more hosts than it has."""
     assert against(JOB, changed((GPUS, ""))) == []
     assert against(JOB.replace("nodes: 2", "nodes: 9"), changed((GPUS, ""))) == ["too-many-nodes"]
+
+
+def test_an_absent_host_leaves_the_addresses_of_the_others():
+    """The third of four has the third address, though the second is gone; nobody else may take its own."""
+    text = changed(("hosts: gpu-node[1-4]\n", "hosts: gpu-node[1-4]\n    absent: gpu-node2\n"))
+    whole, cut = cluster_of(read(CLUSTER, "c")), cluster_of(read(text, "c"))
+    before = {host.name: host.addresses for host in whole.hosts()}
+
+    assert {host.name: host.addresses for host in cut.hosts()} == {
+        name: addresses for name, addresses in before.items() if name != "gpu-node2"
+    }
+
+
+def test_not_every_host_of_a_group_is_absent():
+    """A group without hosts would be a partition without nodes."""
+    text = changed(("hosts: gpu-node[1-4]\n", "hosts: gpu-node[1-4]\n    absent: gpu-node[1-4]\n"))
+
+    assert codes(text) == ["absent-host"]

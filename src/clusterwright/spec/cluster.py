@@ -72,7 +72,7 @@ class Cluster(Section):
             Host(name, group_name, group, {net: first + index for net, first in group.addresses.items()})
             for group_name, group in self.nodes.items()
             if role in (None, group.role)
-            for index, name in enumerate(group.names())
+            for index, name in group.places()
         )
 
     def host(self, name: str) -> Host:

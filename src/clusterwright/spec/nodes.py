@@ -86,6 +86,10 @@ class NodeGroup(Section):
         cost=Cost.REBUILD, example="compute",
     )  # fmt: skip
     hosts: Hostlist = setting("Host names, as a Slurm hostlist.", cost=Cost.DRAIN, example="gpu-node[1-8]")
+    absent: Hostlist | None = setting(
+        "Those of them that are not there, or no more; the addresses of the others stay as they are.",
+        cost=Cost.DRAIN, default=None, example="gpu-node3",
+    )  # fmt: skip
     addresses: dict[NetworkName, Address] = setting(
         "First host's address on each network; the next hosts, sorted by name and number, get the next ones.",
         cost=Cost.REBUILD, example="{management: 10.77.0.11}",
@@ -104,5 +108,14 @@ class NodeGroup(Section):
     )  # fmt: skip
 
     def names(self) -> tuple[str, ...]:
-        """Its hosts, sorted by name and number."""
+        """Its hosts, sorted by name and number, without those that are absent."""
+        return tuple(name for _index, name in self.places())
+
+    def places(self) -> tuple[tuple[int, str], ...]:
+        """Each host with its number in the group, from which its addresses are counted."""
+        gone = frozenset(expand(self.absent)) if self.absent else frozenset()
+        return tuple((index, name) for index, name in enumerate(self.all_names()) if name not in gone)
+
+    def all_names(self) -> tuple[str, ...]:
+        """Every host that has addresses of the group, there or not."""
         return expand(self.hosts)

@@ -39,7 +39,7 @@ class _Range:
 def addresses(cluster: Cluster) -> Iterator[Clash]:
     """Each group has a management address; each address is inside its network and is given once."""
     ranges = [
-        _Range(name, network, int(first), len(group.names()))
+        _Range(name, network, int(first), len(group.all_names()))
         for name, group in cluster.nodes.items()
         for network, first in group.addresses.items()
     ]
