@@ -35,7 +35,7 @@ SIGNED = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
 def test_debian_comes_from_where_this_machine_gets_it():
     """Only Debian 12's main, whatever else is listed or switched off."""
     found = image.sources(
-        {"/etc/apt/sources.list": ONE_LINE, "/etc/apt/sources.list.d/debian.sources": DEB822}
+        {"/etc/apt/sources.list": ONE_LINE, "/etc/apt/sources.list.d/debian.sources": DEB822}, "bookworm"
     )
 
     assert found == (
@@ -45,25 +45,35 @@ def test_debian_comes_from_where_this_machine_gets_it():
     )
 
 
+def test_another_release_comes_from_the_same_mirrors():
+    """Trixie with its updates and its security fixes."""
+    found = image.sources({"/etc/apt/sources.list": ONE_LINE}, "trixie")
+
+    assert [line.split()[3] for line in found] == ["trixie", "trixie-security"]
+
+
 def test_another_kind_of_machine_names_no_mirror():
     """As on Ubuntu, whose own sources hold no Debian: mmdebstrap knows Debian's mirrors."""
-    assert image.sources({"/etc/apt/sources.list": "deb http://archive.example/ubuntu jammy main"}) == ()
+    assert (
+        image.sources({"/etc/apt/sources.list": "deb http://archive.example/ubuntu jammy main"}, "bookworm")
+        == ()
+    )
 
 
 def test_another_recipe_is_another_image(monkeypatch):
     """The constant is what a developer would edit: no argument stands for it."""
-    before = image.digest()
+    before = image.digest("debian-12")
     monkeypatch.setattr(image, "PACKAGES", (*image.PACKAGES, "hello"))
 
-    assert image.digest() != before
+    assert len({before, image.digest("debian-12"), image.digest("debian-13")}) == 3
 
 
 def test_an_image_that_is_there_is_not_built(tmp_path):
     """Found by its name."""
-    assert image.ready(tmp_path) is None
-    (tmp_path / image.digest()).mkdir()
+    assert image.ready("debian-12", tmp_path) is None
+    (tmp_path / image.digest("debian-12")).mkdir()
 
-    assert image.build(pytest.fail, images=tmp_path) == tmp_path / image.digest()
+    assert image.build("debian-12", pytest.fail, images=tmp_path) == tmp_path / image.digest("debian-12")
 
 
 def test_enough_space_is_no_error(tmp_path, monkeypatch):

@@ -322,7 +322,7 @@ def test_no_space_for_the_image_is_said_before_it_is_begun(tmp_path):
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)], check=True)
     try:
         with pytest.raises(WrightError, match="no-space") as refused:
-            image.build(print, images=tmp_path)
+            image.build("debian-12", print, images=tmp_path)
         assert "0 MB are free" in str(refused.value) or "1 MB are free" in str(refused.value)
         assert list(tmp_path.iterdir()) == []
     finally:
@@ -337,7 +337,7 @@ def test_an_image_that_was_cut_short_leaves_nothing(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        image.build(interrupt, images=tmp_path)
+        image.build("debian-12", interrupt, images=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

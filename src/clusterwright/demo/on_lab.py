@@ -43,7 +43,7 @@ def on_lab(cluster: Cluster, source: str, job: Job, told: Told, talk: Talk, cloc
 
 def _build(cluster: Cluster, source: str, told: Told, talk: Talk) -> Remote:
     with talk.chapter("image", "node image: what every host boots from, made once"):
-        image.build(talk.say)
+        image.build(cluster.os, talk.say)
     with talk.chapter("lab_up", f"lab up: {len(cluster.hosts())} hosts boot"):
         lab.up(cluster, say=talk.say)
         (state.folder(cluster.name) / MARK).write_text(f"{os.getpid()}\n")

@@ -1,4 +1,4 @@
-"""The node image: a Debian 12 root that all hosts of all labs read, made once by mmdebstrap and kept."""
+"""The node images: a Debian root that all hosts of all labs read, one a release, made once by mmdebstrap and kept."""
 
 from __future__ import annotations
 
@@ -19,26 +19,31 @@ from clusterwright.errors import WrightError
 from clusterwright.lab.state import locked
 
 IMAGES = Path("/var/cache/clusterwright/images")
-SUITE = "bookworm"
+SUITES = {"debian-12": "bookworm", "debian-13": "trixie"}  # Slurm 22.05 and 24.11
+HERE = "bookworm"  # what a machine's own sources are searched for; other suites lie on the same mirrors
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-SPACE_BYTES = 700_000_000  # the image is 430 MB; downloads and unpacking need 200 MB more for a while
+SPACE_BYTES = 1_200_000_000  # an image is 800 MB; downloads and unpacking need 300 MB more for a while
 
 # What the roles of `build` and the checks need; nothing is installed into a running host.
 PACKAGES = (
     "systemd", "systemd-sysv", "dbus", "openssh-server", "openssh-client", "sudo",
-    "slurmd", "slurmctld", "slurm-client", "munge", "libpmix2",
-    "chrony", "prometheus-node-exporter", "nftables", "iproute2", "iputils-ping",
+    "slurmd", "slurmctld", "slurmdbd", "slurm-client", "munge", "libpmix2", "mariadb-server",
+    "chrony", "prometheus-node-exporter", "nftables", "firewalld", "iproute2", "iputils-ping",
     "python3", "tzdata", "procps", "kmod", "util-linux", "less",
 )  # fmt: skip
 
 # Services are off until `apply` wants them; what makes a host one of many is written when it is made. Without
 # logind and the password agents a host holds 4 inotify instances instead of 7: the kernel gives root 128 in all.
+# The database is made anew with a small log: a host that writes to it copies its files first.
 CUSTOMIZE = """set -e
-systemctl --root="$1" --quiet disable slurmd slurmctld munge chrony prometheus-node-exporter \\
-  e2scrub_reap getty@ systemd-pstore 2>/dev/null
+systemctl --root="$1" --quiet disable slurmd slurmctld slurmdbd mariadb munge chrony firewalld \\
+  prometheus-node-exporter e2scrub_reap getty@ systemd-pstore 2>/dev/null
 systemctl --root="$1" --quiet mask console-getty.service systemd-logind.service \\
   systemd-ask-password-console.path systemd-ask-password-wall.path apt-daily.timer apt-daily-upgrade.timer \\
   dpkg-db-backup.timer e2scrub_all.timer fstrim.timer systemd-update-utmp-runlevel.service 2>/dev/null
+rm -rf "$1"/var/lib/mysql
+chroot "$1" mariadb-install-db --user=mysql --skip-test-db --skip-name-resolve --force \\
+  --innodb-log-file-size=4M >/dev/null
 rm -f "$1"/etc/ssh/ssh_host_* "$1"/etc/hostname "$1"/etc/resolv.conf "$1"/etc/munge/munge.key
 rm -f "$1"/etc/apt/apt.conf.d/99mmdebstrap "$1"/etc/apt/auth.conf "$1"/var/log/apt/* "$1"/var/log/dpkg.log
 : > "$1"/etc/machine-id
@@ -48,14 +53,14 @@ chmod 0711 "$1"/root
 _LEAVE_OUT = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/info/*")
 
 
-def digest() -> str:
-    """Names the image: any change of what is in it gives another."""
-    recipe = json.dumps([SUITE, PACKAGES, CUSTOMIZE, _LEAVE_OUT])
+def digest(system: str) -> str:
+    """Names the image of that `os`: any change of what is in it gives another."""
+    recipe = json.dumps([SUITES[system], PACKAGES, CUSTOMIZE, _LEAVE_OUT])
     return hashlib.sha256(recipe.encode()).hexdigest()[:16]
 
 
-def sources(texts: dict[str, str]) -> tuple[str, ...]:
-    """Debian 12 as this machine's apt finds it, in one-line entries.
+def sources(texts: dict[str, str], suite: str) -> tuple[str, ...]:
+    """That suite from where this machine's apt finds Debian 12, in one-line entries.
 
     None on a machine of another kind, such as Ubuntu: mmdebstrap then takes Debian's own mirrors by itself.
     Entries of other suites, and of third parties, are left out: only those whose suite is bookworm and whose
@@ -64,7 +69,7 @@ def sources(texts: dict[str, str]) -> tuple[str, ...]:
     found: list[str] = []
     for name, text in sorted(texts.items()):
         found += _deb822(text) if name.endswith(".sources") else _one_line(text)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(line.replace(f" {HERE}", f" {suite}") for line in found))
 
 
 def _deb822(text: str) -> list[str]:
@@ -78,7 +83,7 @@ def _deb822(text: str) -> list[str]:
         signed = signed if signed.startswith("/") else KEYRING
         for address in fields.get("uris", []):
             for suite in fields.get("suites", []):
-                if suite.split("-")[0] == SUITE:
+                if suite.split("-")[0] == HERE:
                     lines.append(f"deb [signed-by={signed}] {address} {suite} main")
     return lines
 
@@ -88,38 +93,38 @@ def _one_line(text: str) -> list[str]:
     return [
         f"deb [signed-by={KEYRING}] {address} {suite} main"
         for address, suite, components in pattern.findall(text)
-        if suite.split("-")[0] == SUITE and "main" in components.split()
+        if suite.split("-")[0] == HERE and "main" in components.split()
     ]
 
 
-def ready(images: Path = IMAGES) -> Path | None:
-    """The image, if it has been made."""
-    path = images / digest()
+def ready(system: str, images: Path = IMAGES) -> Path | None:
+    """The image of that `os`, if it has been made."""
+    path = images / digest(system)
     return path if path.is_dir() else None
 
 
-def build(say: Callable[[str], None], *, images: Path = IMAGES) -> Path:
-    """The image, made now if it is not there; a build that is cut short leaves nothing that is taken for one.
+def build(system: str, say: Callable[[str], None], *, images: Path = IMAGES) -> Path:
+    """The image of that `os`, made now if it is not there; a build that is cut short leaves nothing behind.
 
     Raises:
         WrightError: no space, or mmdebstrap's own words.
     """
-    if path := ready(images):
+    if path := ready(system, images):
         return path
     with locked(images):
         for stale in images.glob(".building-*"):  # nobody else builds while we hold the lock
             shutil.rmtree(stale, ignore_errors=True)
-        if path := ready(images):
+        if path := ready(system, images):
             return path
         check_space(images)
         scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=images))
         try:
-            say(f"node image: Debian 12 with {len(PACKAGES)} packages, made once (about a minute)")
-            _mmdebstrap(scratch, say)
-            (scratch / "root").rename(images / digest())
+            say(f"node image: {system} with {len(PACKAGES)} packages, made once (about a minute)")
+            _mmdebstrap(SUITES[system], scratch, say)
+            (scratch / "root").rename(images / digest(system))
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-    return images / digest()
+    return images / digest(system)
 
 
 def check_space(folder: Path) -> None:
@@ -138,7 +143,7 @@ def check_space(folder: Path) -> None:
         )
 
 
-def _mmdebstrap(scratch: Path, say: Callable[[str], None]) -> None:
+def _mmdebstrap(suite: str, scratch: Path, say: Callable[[str], None]) -> None:
     (scratch / "apt.conf").write_text(_apt_settings())
     (scratch / "customize").write_text(CUSTOMIZE)
     argv = [
@@ -147,7 +152,7 @@ def _mmdebstrap(scratch: Path, say: Callable[[str], None]) -> None:
         f"--include={','.join(PACKAGES)}", f"--aptopt={scratch}/apt.conf",
         *(f"--dpkgopt=path-exclude={path}" for path in _LEAVE_OUT),
         f'--customize-hook=sh {scratch}/customize "$1"',
-        SUITE, str(scratch / "root"), *sources(_source_files()),
+        suite, str(scratch / "root"), *sources(_source_files(), suite),
     ]  # fmt: skip
     process = subprocess.Popen(
         argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True

@@ -37,7 +37,7 @@ def up(cluster: Cluster, *, say: Say = lambda _: None) -> LabState:
     if standing := _standing(cluster):
         return _wake(standing, say)
     python = environment.find(cluster.lab.environment if cluster.lab else None, say)
-    root_image = image.build(say)
+    root_image = image.build(cluster.os, say)
     with state.locked(state.folder(cluster.name)):
         if standing := _standing(cluster):
             return standing
@@ -52,7 +52,7 @@ def up(cluster: Cluster, *, say: Say = lambda _: None) -> LabState:
 
 def digest(cluster: Cluster) -> str:
     """Changes with whatever of the file a standing lab cannot follow: hosts, networks, folders."""
-    parts = cluster.model_dump_json(include={"name", "networks", "nodes", "storage", "lab"})
+    parts = cluster.model_dump_json(include={"name", "os", "networks", "nodes", "storage", "lab"})
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 

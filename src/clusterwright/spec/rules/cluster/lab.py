@@ -7,26 +7,27 @@ from collections.abc import Iterator
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.rules._clash import Clash
 
-# What the node image of a lab is: Debian 12 and its own Slurm, 22.05.8.
-_OS, _SLURM = "debian-12", "22.05"
+# Slurm of the node images that a lab's hosts can have.
+_SLURM = {"debian-12": "22.05", "debian-13": "24.11"}
 
 
 def lab(cluster: Cluster) -> Iterator[Clash]:
-    """The hosts of a lab run Debian 12 with Debian's Slurm."""
+    """The hosts of a lab run Debian with its own Slurm."""
     if cluster.lab is None:
         return
-    if cluster.os != _OS:
+    if cluster.os not in _SLURM:
         yield Clash(
             "lab-unsupported",
-            f"a lab's hosts run {_OS}, not {cluster.os}",
-            f"set `os: {_OS}` in the lab's copy of the file, or take `lab:` out",
+            f"a lab's hosts run {' or '.join(_SLURM)}, not {cluster.os}",
+            "set `os: debian-12` in the lab's copy of the file, or take `lab:` out",
             (("os",), ("lab",)),
         )
-    version = cluster.software.slurm
-    if version != _SLURM and not version.startswith(f"{_SLURM}."):
+        return
+    version, has = cluster.software.slurm, _SLURM[cluster.os]
+    if version != has and not version.startswith(f"{has}."):
         yield Clash(
             "lab-unsupported",
-            f"a lab's hosts have Slurm {_SLURM}, not {version}",
-            f'set `slurm: "{_SLURM}"` in the lab\'s copy of the file, or take `lab:` out',
+            f"a lab's hosts with {cluster.os} have Slurm {has}, not {version}",
+            f'set `slurm: "{has}"` in the lab\'s copy of the file, or take `lab:` out',
             (("software", "slurm"), ("lab",)),
         )
