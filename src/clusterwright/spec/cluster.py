@@ -10,6 +10,7 @@ from clusterwright.spec.field import Cost, Section, setting
 from clusterwright.spec.names import AccountName, ClusterName, SlurmName, Word
 from clusterwright.spec.networks import NetworkName, Networks
 from clusterwright.spec.nodes import NodeGroup
+from clusterwright.spec.once import once
 from clusterwright.spec.people import Team, User
 from clusterwright.spec.site import Access, Lab, Monitoring, Security, Software, Time
 from clusterwright.spec.slurm import Accounting, Partition, Qos, Reservation, SlurmSettings
@@ -66,6 +67,7 @@ class Cluster(Section):
         "Makes this the file of a lab on this machine.", cost=Cost.REBUILD, default=None
     )
 
+    @once
     def hosts(self, role: Literal["control", "compute", "login"] | None = None) -> tuple[Host, ...]:
         """All hosts, or those of one role, in the order of the file."""
         return tuple(

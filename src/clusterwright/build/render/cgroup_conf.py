@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.once import once
 
 
+@once
 def cgroup_conf(cluster: Cluster, header: str) -> str:
     """Devices and memory always; cores where they are real. Keys that every release from 20.11 on takes."""
     cores = "no" if cluster.lab else "yes"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.names import fold
 from clusterwright.spec.nodes import Gpus
+from clusterwright.spec.once import once
 
 
+@once
 def gres_conf(cluster: Cluster, header: str) -> str:
     """One line for each group with GPUs.
 

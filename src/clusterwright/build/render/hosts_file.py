@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.once import once
 
 
+@once
 def hosts_file(cluster: Cluster, header: str) -> str:
     """The plain name is the management address; `NAME-compute` and `NAME-storage` are the others.
 

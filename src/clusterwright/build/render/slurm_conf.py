@@ -7,6 +7,7 @@ from clusterwright.build.render.slurm_settings import slurm_settings
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.names import fold
 from clusterwright.spec.nodes import NodeGroup
+from clusterwright.spec.once import once
 from clusterwright.spec.slurm import Partition
 from clusterwright.units import MiB, format_slurm_time
 
@@ -19,6 +20,7 @@ PARTITIONS = """
 """
 
 
+@once
 def slurm_conf(cluster: Cluster, header: str) -> str:
     """The whole file: settings with their reasons, then nodes, then partitions."""
     paragraphs = slurm_settings(cluster, tree=has_topology(cluster)).split("\n\n")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.names import fold
+from clusterwright.spec.once import once
 
 
+@once
 def topology_conf(cluster: Cluster, header: str) -> str:
     """A line for each leaf switch, and one above them when there are several."""
     leaves: dict[str, list[str]] = {}

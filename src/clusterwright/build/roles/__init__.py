@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
+from functools import cache
 from graphlib import TopologicalSorter
 
 from clusterwright.build.resources import Given, Resource
@@ -17,6 +18,7 @@ from clusterwright.spec.cluster import Cluster, Host
 Role = Callable[[Cluster, Host, Given], tuple[Resource, ...]]
 
 
+@cache
 def roles() -> dict[str, Role]:
     """Every role by name, in an order that keeps each `AFTER`, and by name beyond that."""
     modules = {
