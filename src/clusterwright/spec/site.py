@@ -9,6 +9,7 @@ from clusterwright.spec.field import Cost, Section, setting
 from clusterwright.spec.names import HostName, HostPath, LoginName, Version, Word, Zone
 from clusterwright.spec.networks import Subnet
 from clusterwright.spec.quantities import Duration
+from clusterwright.spec.repositories import Repository
 
 _MAX_PORT = 65535  # 16 bits
 
@@ -29,6 +30,10 @@ class Software(Section):
     """Versions that are the same on every host."""
 
     slurm: Version = setting("Slurm's version.", cost=Cost.RESTART, default="22.05", example='"25.11"')
+    repositories: dict[Word, Repository] = setting(
+        "Package repositories of the site's, by name, beside the distribution's own; Slurm's packages may be there.",
+        cost=Cost.RESTART, default={},
+    )  # fmt: skip
     driver: Version | None = setting("NVIDIA driver.", cost=Cost.REBOOT, default=None, example='"580.95"')
     cuda: Version | None = setting("CUDA toolkit.", cost=Cost.DRAIN, default=None, example='"12.8"')
     cudnn: Version | None = setting("cuDNN.", cost=Cost.DRAIN, default=None, example='"9.8"')
