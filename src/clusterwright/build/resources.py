@@ -79,11 +79,15 @@ class Package:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A systemd unit, enabled and running; a change of what `restart_on` names restarts or reloads it."""
+    """A systemd unit, enabled and running; a change of what `restart_on` names restarts or reloads it.
+
+    `replaces` names units that do the same work otherwise: stopped and disabled, but only once this one runs.
+    """
 
     name: str
     restart_on: tuple[str, ...] = ()
     reload: bool = False
+    replaces: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.build.agent.units import look_unit
+from clusterwright.build.agent.units import look_unit, replaced
 
 RUNNING = {"ActiveState": "active", "UnitFileState": "enabled"}
 
@@ -54,3 +54,17 @@ def test_what_can_be_reloaded_is_not_restarted():
     change = look_unit(unit(reload=True), RUNNING, {"file:/etc/slurm/slurm.conf"}, set())
 
     assert (change["what"], change["cost"]) == ("reload for file:/etc/slurm/slurm.conf", "live")
+
+
+def test_a_unit_takes_the_place_of_another_only_where_that_one_is():
+    """One that is not installed, or off, is not touched and not named."""
+    states = {
+        "a.service": RUNNING | {"LoadState": "loaded"},
+        "b.service": {"LoadState": "not-found", "ActiveState": "inactive", "UnitFileState": ""},
+        "c.service": {"LoadState": "loaded", "ActiveState": "inactive", "UnitFileState": "disabled"},
+    }
+    others = replaced(unit(replaces=list(states)), states)
+    change = look_unit(unit(), RUNNING, set(), set(), others)
+
+    assert others == ["a.service"]
+    assert (change["what"], change["cost"]) == ("in place of a.service", "live")

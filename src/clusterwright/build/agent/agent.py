@@ -82,20 +82,23 @@ def unit_changes(host: Host, before: List[Json]) -> List[Json]:
     changed = {change["id"] for change in before} | host.owed
     gentle = {change["id"] for change in before if change["cost"] == "reconfigure"} - host.owed
     wanted = of_kinds(host, ("unit",))
-    states = units.show([unit["name"] for unit in wanted])
+    others = [name for unit in wanted for name in unit.get("replaces", ())]
+    states = units.show([unit["name"] for unit in wanted] + others)
     unread = any(state.get("NeedDaemonReload") == "yes" for state in states.values())
     unread = unread or any(name.startswith("gone:/etc/systemd/system/") for name in changed)
     changes = [live("systemd", "read the unit files again")] if unread else []
     for unit in wanted:
-        change = units.look_unit(unit, states[unit["name"]], changed, gentle)
+        change = units.look_unit(unit, states[unit["name"]], changed, gentle, units.replaced(unit, states))
         if change:
             changes.append(dict(change, id=unit["id"]))
     return changes
 
 
 def gone_units(host: Host) -> List[Json]:
-    """Units that an earlier apply started and nobody wants now."""
-    wanted = {unit["name"] for unit in of_kinds(host, ("unit",))}
+    """Units that an earlier apply started and nobody wants now; what another replaces waits for that one."""
+    wanted = {
+        name for unit in of_kinds(host, ("unit",)) for name in (unit["name"], *unit.get("replaces", ()))
+    }
     gone = [name for name in host.receipt["units"] if name not in wanted and units.is_loaded(name)]
     return [dict(live("gone-unit:" + name, "stop, disable"), cost="restart") for name in gone]
 

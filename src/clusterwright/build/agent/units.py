@@ -4,12 +4,13 @@ Standard library only, Python 3.6 or later.
 """
 
 import time
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from clusterwright.build.agent.host import ChangeError, Json, must, run
 
 SHOWN = ("LoadState", "ActiveState", "UnitFileState", "NeedDaemonReload")
 SETTLE_S = 0.7  # slurmd with a key that it does not know was gone after 0.05 to 0.3 s (2 busy cores)
+IN_PLACE_OF = "in place of "
 CAN_BE_ENABLED = ("disabled", "")  # the rest is enabled, static, generated, an alias, or masked on purpose
 
 
@@ -22,8 +23,23 @@ def show(names: List[str]) -> Dict[str, Json]:
     return dict(zip(names, states))  # noqa: B905 (strict came with Python 3.10)
 
 
-def look_unit(unit: Json, state: Dict[str, Any], changed: Set[str], gentle: Set[str]) -> Optional[Json]:
-    """Not running, not enabled, or running on what has changed since; `gentle` are changes that a reload covers."""
+def replaced(unit: Json, states: Dict[str, Json]) -> List[str]:
+    """What still stands in the place of the unit."""
+    return [
+        name
+        for name in unit.get("replaces", ())
+        if states[name].get("LoadState") == "loaded"
+        and (states[name].get("ActiveState") == "active" or states[name].get("UnitFileState") == "enabled")
+    ]
+
+
+def look_unit(
+    unit: Json, state: Dict[str, Any], changed: Set[str], gentle: Set[str], others: Sequence[str] = ()
+) -> Optional[Json]:
+    """Not running, not enabled, running on what has changed since, or not alone.
+
+    `gentle` are changes that a reload covers, `others` units that it replaces and that are still there.
+    """
     inputs = [name for name in unit["restart_on"] if name in changed]
     reload = unit["reload"] or (bool(inputs) and gentle.issuperset(inputs))
     what = []  # type: List[str]
@@ -33,6 +49,8 @@ def look_unit(unit: Json, state: Dict[str, Any], changed: Set[str], gentle: Set[
         what.append("start")
     elif inputs:
         what.append(f"{'reload' if reload else 'restart'} for {', '.join(inputs)}")
+    if others:
+        what.append(IN_PLACE_OF + " ".join(others))
     if not what:
         return None
     running = inputs and "start" not in what
@@ -43,7 +61,7 @@ def look_unit(unit: Json, state: Dict[str, Any], changed: Set[str], gentle: Set[
 
 
 def do_units(changes: List[Tuple[str, str]], *, read_again: bool) -> None:
-    """Name and what was planned, in one call each for all of them.
+    """Name and what was planned, in one call each for all of them; what they replace goes last.
 
     systemd reads its files again only where it must: that runs every generator, and costs a busy host seconds;
     a unit that is not loaded is read when it is started. A start is a restart: the unit's package may have
@@ -62,6 +80,9 @@ def do_units(changes: List[Tuple[str, str]], *, read_again: bool) -> None:
     if reloaded:
         must(["systemctl", "reload-or-restart", "--", *reloaded])
     expect_running(started + reloaded)
+    for _name, what in changes:
+        for other in what.partition(IN_PLACE_OF)[2].split():
+            stop_unit(other)
 
 
 def expect_running(names: List[str]) -> None:
