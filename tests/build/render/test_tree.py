@@ -1,35 +1,91 @@
-"""The whole rendered tree of the example, read like code when it changes."""
+"""The whole rendered trees of the examples, folded, and read like code when they change."""
 
+import hashlib
+import re
 from pathlib import Path
 
 import pytest
 
+from clusterwright.build.export.fold import fold_files
 from clusterwright.build.render.tree import tree
+from clusterwright.spec.load import load_cluster
+from clusterwright.spec.names import expand, fold
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "render" / "lab"
+EXAMPLES = Path(__file__).parents[3] / "examples"
+GOLDEN = Path(__file__).parents[2] / "golden" / "render"
+NAMES = ["lab", "university", "a100", "hgx", "gpu1024"]
+MOST_BYTES = 1_000_000  # of one example: a tree that nobody can read is not reviewed
 PLAIN = {"/etc/hostname"}  # a file whose format knows no comment
 
 
-def test_the_example_renders_as_in_the_golden_tree(cluster, given, request):
-    """Every file of every host; `pytest --golden` rewrites it, and the diff is reviewed."""
-    rendered = {
-        f"{host}{path}": text for host, files in tree(cluster, given).items() for path, text in files.items()
-    }
-    if request.config.getoption("--golden", default=False):
-        rewrite(rendered)
-    kept = {str(path.relative_to(GOLDEN)): path.read_text() for path in GOLDEN.rglob("*") if path.is_file()}
-
-    assert rendered == kept
+def manifest(files):
+    """A line for each file that differs: the hash of its bytes, its path, and every host that has it so."""
+    found = {}
+    for host, texts in files.items():
+        for path, text in texts.items():
+            found.setdefault((path, hashlib.sha256(text.encode()).hexdigest()[:16]), []).append(host)
+    return "".join(f"{digest}  {path}  {fold(hosts)}\n" for (path, digest), hosts in sorted(found.items()))
 
 
-def rewrite(rendered):
-    """The golden tree holds what is rendered now, and no more."""
-    for path in GOLDEN.rglob("*"):
+def readable(cluster, files):
+    """`{place/path: text}`: what hosts share, once; a file that each host of a group has its own, of one host."""
+    groups = {f"hosts/{host.name}": host.group_name for host in cluster.hosts()}
+    shown, seen = {}, set()
+    for place, texts in fold_files(files, cluster.hosts()).items():
+        for path, text in texts.items():
+            if (groups.get(place, place), path) not in seen:
+                shown[f"{place}{path}"] = text
+            seen.add((groups.get(place, place), path))
+    return shown
+
+
+def kept_in(folder):
+    """`{path: text}` of all files below the folder."""
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def rewrite(folder, rendered):
+    """The folder holds what is rendered now, and no more."""
+    for path in folder.rglob("*"):
         if path.is_file():
             path.unlink()
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir()
     for name, text in rendered.items():
-        (GOLDEN / name).parent.mkdir(parents=True, exist_ok=True)
-        (GOLDEN / name).write_text(text)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_renders_as_in_its_golden_tree(name, given, golden):
+    """Every file of every host, by its text or its hash; `pytest --golden` rewrites, and the diff is reviewed."""
+    cluster = load_cluster(EXAMPLES / name / "cluster.yaml")
+    files = tree(cluster, given)
+    rendered = {"MANIFEST": manifest(files), **readable(cluster, files)}
+    if golden:
+        rewrite(GOLDEN / name, rendered)
+
+    assert rendered == kept_in(GOLDEN / name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_golden_tree_hides_no_file_and_stays_small(name):
+    """Every host of the example is in the manifest; a text that is there has the hash that stands there."""
+    cluster = load_cluster(EXAMPLES / name / "cluster.yaml")
+    lines = [line.split("  ") for line in (GOLDEN / name / "MANIFEST").read_text().splitlines()]
+    texts = kept_in(GOLDEN / name)
+    shown = {
+        (re.sub(r"^(all|[^/]+/[^/]+)/", "/", place), hashlib.sha256(text.encode()).hexdigest()[:16])
+        for place, text in texts.items()
+        if place != "MANIFEST"
+    }
+
+    assert {host for _digest, _path, hosts in lines for host in expand(hosts)} == {
+        host.name for host in cluster.hosts()
+    }
+    assert shown <= {(path, digest) for digest, path, _hosts in lines}
+    assert {path for _digest, path, _hosts in lines} == {path for path, _digest in shown}
+    assert sum(len(text.encode()) for text in texts.values()) < MOST_BYTES
 
 
 def test_a_secret_is_only_its_name(cluster, given):
