@@ -18,7 +18,7 @@ INSIDE_JOBS = {
     "train/runtime": ("clusterwright.train.runtime",),
     "train/recipes": ("clusterwright.train.recipes", "clusterwright.train.runtime"),
 }
-PURE = ("spec", "plan", "build/render", "build/roles", "check/checks")
+PURE = ("spec", "plan", "build/render", "build/roles", "build/change", "check/checks")
 PURE_EXCEPT = {"spec/load.py"}  # reads the file it is given
 IMPURE = {
     "asyncio", "datetime", "glob", "multiprocessing", "os", "random", "secrets", "shutil", "socket", "subprocess",
