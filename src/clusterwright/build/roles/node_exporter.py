@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.build.render.firewall import EXPORTER_PORT
+from clusterwright.build.render.firewall_table import EXPORTER_PORT
 from clusterwright.build.resources import File, Given, Package, Resource, Unit
 from clusterwright.spec.cluster import Cluster, Host
 

@@ -1,14 +1,16 @@
-"""The firewall: what is not the cluster's own is dropped."""
+"""The firewall by nftables: what is not the cluster's own is dropped."""
 
 from __future__ import annotations
 
 from clusterwright.build.render.firewall import firewall
+from clusterwright.build.render.firewall_program import firewall_program
 from clusterwright.build.resources import File, Given, Package, Resource, Unit
 from clusterwright.spec.cluster import Cluster, Host
 
 AFTER = ("base", "slurm", "shared_folders")
 
 RULES = "/etc/clusterwright/firewall.nft"
+NAME = "clusterwright-firewall.service"  # the same for both programs, so that one takes over from the other
 UNIT = """[Unit]
 Description=Firewall of the cluster (clusterwright)
 DefaultDependencies=no
@@ -25,17 +27,20 @@ ExecReload=/usr/sbin/nft -f {rules}
 ExecStop=/usr/sbin/nft delete table inet clusterwright
 
 [Install]
-WantedBy=sysinit.target
+WantedBy=multi-user.target
 """
 
 
 def packet_filter(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
-    """A unit of our own, so that the site's nftables.conf and its other tables stay as they are."""
-    if not cluster.security.firewall:
+    """A unit of our own, so that the site's nftables.conf and its other tables stay as they are.
+
+    firewalld, where it runs, is stopped once our rules are loaded: its rules and ours would both have to agree.
+    """
+    if firewall_program(cluster) != "nftables":
         return ()
     rules = File(
         path=RULES, content=firewall(cluster, host, given.header()), validate=("nft", "-c", "-f", "{}")
     )
-    name = "clusterwright-firewall.service"
-    unit = File(path=f"/etc/systemd/system/{name}", content=given.header() + UNIT.format(rules=RULES))
-    return (Package(name="nftables"), rules, unit, Unit(name=name, restart_on=(rules.id,), reload=True))
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT.format(rules=RULES))
+    runs = Unit(name=NAME, restart_on=(rules.id, unit.id), reload=True, replaces=("firewalld.service",))
+    return (Package(name="nftables"), rules, unit, runs)

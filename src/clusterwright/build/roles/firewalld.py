@@ -1,0 +1,46 @@
+"""The firewall by firewalld: what is not the cluster's own is dropped."""
+
+from __future__ import annotations
+
+from clusterwright.build.render.firewall_program import firewall_program
+from clusterwright.build.render.firewalld import firewalld as rules
+from clusterwright.build.resources import File, Given, Package, Resource, Unit
+from clusterwright.spec.cluster import Cluster, Host
+
+AFTER = ("base", "slurm", "shared_folders")
+
+NAME = "clusterwright-firewall.service"
+UNIT = """[Unit]
+Description=Firewall of the cluster (clusterwright), held by firewalld
+Wants=firewalld.service
+After=firewalld.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+# It may have been there before our zones were. Once they are loaded, what nftables held before may go.
+ExecStart=/usr/bin/firewall-cmd --quiet --reload
+ExecStart=-/usr/sbin/nft delete table inet clusterwright
+# Connections live through it: firewalld keeps what it knows of them.
+ExecReload=/usr/bin/firewall-cmd --quiet --reload
+ExecReload=-/usr/sbin/nft delete table inet clusterwright
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def firewalld(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """Zones of our own and the default zone; zones, policies and services of the site stay as they are."""
+    if firewall_program(cluster) != "firewalld":
+        return ()
+    files = tuple(File(path=path, content=text) for path, text in rules(cluster, host, given.source).items())
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)
+    inputs = tuple(file.id for file in (*files, unit))
+    return (
+        Package(name="firewalld"),
+        *files,
+        unit,
+        Unit(name="firewalld.service"),
+        Unit(name=NAME, restart_on=inputs, reload=True),
+    )
