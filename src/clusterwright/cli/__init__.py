@@ -33,7 +33,7 @@ def app() -> App:
         default_parameter=Parameter(negative=()),  # no --no-json beside --json
     )
     for name in _names():  # without their lines, which only the overview shows, and reads from all files
-        tree.command(f"{__name__}.{name}:{name}", name=name)
+        tree.command(f"{__name__}.{name}:{name}", name=_spoken(name))
     return tree
 
 
@@ -41,11 +41,16 @@ def commands() -> list[tuple[str, str]]:
     """Every command and what it does, in one line."""
     from clusterwright.cli._listing import one_line  # noqa: PLC0415 (not for a listing that is not asked)
 
-    return [(name, one_line(__path__[0], name)) for name in _names()]
+    return [(_spoken(name), one_line(__path__[0], name)) for name in _names()]
 
 
 def _names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def _spoken(name: str) -> str:
+    """`add-hosts` is in add_hosts.py: a module's name takes no hyphen."""
+    return name.replace("_", "-")
 
 
 def main() -> None:

@@ -1,0 +1,79 @@
+"""`wright diff` as a user meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clusterwright.build.change.drift import Row
+from clusterwright.cli._diff import drift_lines
+from clusterwright.cli.diff import diff
+from clusterwright.errors import SpecError
+from clusterwright.spec.field import Cost
+
+LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
+
+
+@pytest.fixture
+def other(tmp_path):
+    """The lab's file with another text in it."""
+
+    def write(old, new):
+        path = tmp_path / "new.yaml"
+        text = LAB.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+        return path
+
+    return write
+
+
+def test_two_files_are_compared_field_by_field(other, capsys):
+    """Both sides, the cost, and in words what it does to running jobs."""
+    new = other("node_timeout: 15s", "node_timeout: 20s")
+
+    assert diff(LAB, new) == 0
+    said = capsys.readouterr()
+    assert said.out == (
+        "slurm.node_timeout: 15s -> 20s  [reconfigure] Slurm reads its files again; running jobs do not notice\n"
+    )
+    assert said.err.startswith("1 fields differ; [reconfigure]")
+
+
+def test_the_exit_code_says_that_there_is_a_difference(other, capsys):
+    """Only when asked; none where nothing differs."""
+    assert diff(LAB, other("node_timeout: 15s", "node_timeout: 20s"), exit_code=True) == 3
+    assert diff(LAB, LAB, exit_code=True) == 0
+    assert "nothing differs" in capsys.readouterr().err
+
+
+def test_hosts_that_come_and_go_are_named(other, capsys):
+    """Apart from the fields."""
+    diff(LAB, other("gpu-node[1-4]", "gpu-node[2-6]"), json=True)
+    document = json.loads(capsys.readouterr().out)
+
+    assert (document["new_hosts"], document["gone_hosts"]) == ("gpu-node[5-6]", "gpu-node1")
+    assert (document["cost"], document["changes"][0]["path"]) == ("drain", "nodes.a100.hosts")
+
+
+def test_a_file_that_is_wrong_is_named(other, capsys):
+    """There are two, so which one it is has to be said."""
+    with pytest.raises(SpecError, match="unknown-key"):
+        diff(LAB, other("node_timeout: 15s", "node_time: 20s"))
+
+    assert "new.yaml is not a good cluster file" in capsys.readouterr().err
+
+
+def test_a_difference_says_who_what_why_and_shows_itself():
+    """New files of one folder are counted, everything else is a line of its own."""
+    edited = Row(
+        "a[1-2]", "file:/etc/x", "edited", "by hand", "rewrite", Cost.RESTART, "--- a\n+++ b\n-1\n+2"
+    )
+    new = [Row("a3", f"file:/opt/{name}", "new", "never", "create", Cost.LIVE, "+x") for name in "abcde"]
+
+    assert drift_lines([edited, *new]) == [
+        "a[1-2]: file:/etc/x: by hand; rewrite  [restart]",
+        "    -1",
+        "    +2",
+        "a3: file:/opt: 5: never",
+    ]
