@@ -22,7 +22,9 @@ SECOND = {
 @pytest.fixture
 def two(altered):
     """A second group of one host with one GPU, on a switch of that name."""
-    return lambda switch="leaf2": altered({"nodes.h100": SECOND | {"switch": switch}})
+    return lambda switch="leaf2": altered(
+        {"nodes.h100": SECOND | {"switch": switch}, "partitions.h100": {"nodes": ["h100"]}}
+    )
 
 
 def test_gpus_are_named_by_their_device_files(two):

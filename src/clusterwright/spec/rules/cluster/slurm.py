@@ -1,4 +1,4 @@
-"""Slurm's ports are a range that is free."""
+"""Slurm's ports are a range that is free and large enough."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.rules._clash import Clash
+from clusterwright.spec.rules._members import members
 
 # Defaults of slurmctld, slurmd, slurmdbd (slurm.conf(5)), node_exporter, Prometheus and Alertmanager.
-_USED = {
+USED = {
     6817: "slurmctld",
     6818: "slurmd",
     6819: "slurmdbd",
@@ -20,7 +21,7 @@ _PORTS = ("slurm", "ports")
 
 
 def slurm(cluster: Cluster) -> Iterator[Clash]:
-    """The ports of srun run upwards and leave the ports of other services alone."""
+    """The ports of srun run upwards and leave the ports of other services alone, and suffice."""
     first, last = cluster.slurm.ports
     if first > last:
         yield Clash(
@@ -29,7 +30,7 @@ def slurm(cluster: Cluster) -> Iterator[Clash]:
             f"write [{last}, {first}]",
             (_PORTS,),
         )
-    for port, service in {**_USED, cluster.ssh.port: "sshd"}.items():
+    for port, service in {**USED, cluster.ssh.port: "sshd"}.items():
         if first <= port <= last:
             side = (("ssh", "port"),) if service == "sshd" else ()
             yield Clash(
@@ -38,3 +39,18 @@ def slurm(cluster: Cluster) -> Iterator[Clash]:
                 "take a range that no service uses, such as [60001, 63000]",
                 (_PORTS, *side),
             )
+    yield from _too_few(cluster, last - first + 1)
+
+
+def _too_few(cluster: Cluster, ports: int) -> Iterator[Clash]:
+    """slurm.conf(5), SrunPortRange: an srun opens 4 ports, and 2 more for every 48 hosts beyond the first 48."""
+    hosts = len(members(cluster, "compute"))
+    needs = 4 + 2 * max(0, -(-hosts // 48) - 1)
+    if 0 < ports < needs:
+        first = cluster.slurm.ports[0]
+        yield Clash(
+            "port-range",
+            f"srun has {ports} ports, but one over all {hosts} hosts opens {needs}",
+            f"write at least [{first}, {first + needs - 1}]; some thousand serve many jobs at once",
+            (_PORTS, ("nodes",)),
+        )

@@ -8,14 +8,17 @@ from pathlib import PurePosixPath
 
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.rules._clash import Clash
+from clusterwright.spec.storage import Nfs
+from clusterwright.units import format_size
 
 Loc = tuple[str | int, ...]
 
 # hier(7), and what we keep on a host; a mount there would hide the system's files, or ours.
 _SYSTEM = (
     "/tmp", "/var/tmp",  # noqa: S108 (named so that nothing is mounted there)
-    "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/media", "/opt/clusterwright", "/proc", "/root",
-    "/run", "/sbin", "/sys", "/usr", "/var/cache", "/var/lib", "/var/log", "/var/run", "/var/spool",
+    "/bin", "/boot", "/dev", "/efi", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/lost+found", "/media",
+    "/opt/clusterwright", "/proc", "/root", "/run", "/sbin", "/snap", "/sys", "/usr", "/var/backups",
+    "/var/cache", "/var/lib", "/var/local", "/var/lock", "/var/log", "/var/mail", "/var/run", "/var/spool",
 )  # fmt: skip
 _TOPS = ("/", "/home", "/mnt", "/opt", "/srv", "/var")  # a folder beneath is fine, these themselves are not
 
@@ -25,20 +28,30 @@ def storage(cluster: Cluster) -> Iterator[Clash]:
     shared: list[tuple[str, Loc]] = [
         (folder.path, ("storage", name, "path")) for name, folder in cluster.storage.items()
     ]
-    yield from _hiding(shared)
+    yield from _hiding(cluster, shared)
     yield from _nested(shared)
+    yield from _served(cluster)
+    yield from _never_enough(cluster)
     for group_name, group in cluster.nodes.items():
         scratch: list[tuple[str, Loc]] = [
             (disk.mount, ("nodes", group_name, "disks", index, "mount"))
             for index, disk in enumerate(group.disks)
             if disk.mount
         ]
-        yield from _hiding(scratch)
+        yield from _hiding(cluster, scratch)
         yield from _nested(scratch + shared, only=scratch)
 
 
-def _hiding(folders: list[tuple[str, Loc]]) -> Iterator[Clash]:
+def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]:
     for path, at in folders:
+        user = path.removeprefix("/home/")
+        if user in cluster.users:
+            yield Clash(
+                "reserved-path",
+                f"a mount on {path} would hide the home of user `{user}` on every host",
+                "take a folder of its own, such as /shared, /scratch or /home/shared",
+                (at, ("users", user)),
+            )
         system = path if path in _TOPS else next((top for top in _SYSTEM if _within(path, top)), None)
         if system:
             yield Clash(
@@ -46,6 +59,31 @@ def _hiding(folders: list[tuple[str, Loc]]) -> Iterator[Clash]:
                 f"a mount on {path} would hide what the system keeps in {system} on every host",
                 "take a folder of its own, such as /shared, /scratch or /home/shared",
                 (at,),
+            )
+
+
+def _served(cluster: Cluster) -> Iterator[Clash]:
+    """A folder of the system is not for other hosts to read and write."""
+    for name, folder in cluster.storage.items():
+        export = folder.export if isinstance(folder, Nfs) else None
+        if export and (export == "/" or any(_within(export, top) for top in _SYSTEM)):
+            yield Clash(
+                "reserved-path",
+                f"`{name}` would serve {export} to every host, and there the system keeps its own files",
+                "serve a folder of its own, such as /srv/shared",
+                (("storage", name, "export"),),
+            )
+
+
+def _never_enough(cluster: Cluster) -> Iterator[Clash]:
+    for name, folder in cluster.storage.items():
+        if folder.size is not None and folder.free >= folder.size:
+            yield Clash(
+                "free-over-size",
+                f"`{name}` is to have {format_size(folder.free)} free at all times, and holds "
+                f"{format_size(folder.size)}",
+                "lower free; a tenth of the size is usual",
+                (("storage", name, "free"), ("storage", name, "size")),
             )
 
 
