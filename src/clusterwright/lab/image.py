@@ -29,7 +29,7 @@ PACKAGES = (
     "systemd", "systemd-sysv", "dbus", "openssh-server", "openssh-client", "sudo",
     "slurmd", "slurmctld", "slurmdbd", "slurm-client", "munge", "libpmix2", "mariadb-server",
     "chrony", "prometheus-node-exporter", "nftables", "firewalld", "iproute2", "iputils-ping",
-    "python3", "tzdata", "procps", "kmod", "util-linux", "less",
+    "python3", "tzdata", "procps", "kmod", "util-linux", "less", "netbase",
 )  # fmt: skip
 
 # Services are off until `apply` wants them; what makes a host one of many is written when it is made. Without

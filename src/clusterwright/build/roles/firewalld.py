@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.distribution import distribution
 from clusterwright.build.render.firewall_program import firewall_program
 from clusterwright.build.render.firewalld import firewalld as rules
 from clusterwright.build.resources import File, Given, Package, Resource, Unit
@@ -37,8 +38,10 @@ def firewalld(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...
     files = tuple(File(path=path, content=text) for path, text in rules(cluster, host, given.source).items())
     unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)
     inputs = tuple(file.id for file in (*files, unit))
+    protocols = ("netbase",) if distribution(cluster).family == "debian" else ()  # Rocky has them anyway
     return (
-        Package(name="firewalld"),
+        # firewalld ends at once where /etc/protocols is missing, as on a minimal Debian
+        *(Package(name=name) for name in (*protocols, "firewalld")),
         *files,
         unit,
         Unit(name="firewalld.service"),
