@@ -1,7 +1,7 @@
 """What a host can be asked to have: a few kinds of resource, each a plain value.
 
 A mount is a systemd unit file and its unit, a sysctl file is a file beside the values; so the agent on the
-host knows eleven kinds and no more.
+host knows twelve kinds and no more.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class File:
     cost: Cost = Cost.LIVE
     secret: str = ""
     gentle: str = ""
+    early: bool = False  # before the packages: it says where they come from
     validate: tuple[str, ...] = ()  # a command that must accept the new file, `{}`, before it takes its place
 
     @property
@@ -67,9 +68,14 @@ class Symlink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """A package of the distribution that is installed, in whatever version it has."""
+    """A package that is installed; in whatever version, or in one that begins with `version`.
+
+    An `early` one brings a repository, and is installed before the others.
+    """
 
     name: str
+    version: str = ""
+    early: bool = False
 
     @property
     def id(self) -> str:
@@ -97,10 +103,11 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A Unix group with the same id on every host."""
+    """A Unix group with the same id on every host; of a `system` one, an id that is there already is kept."""
 
     name: str
     gid: int
+    system: bool = False
 
     @property
     def id(self) -> str:
@@ -110,11 +117,17 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """An account with the same id on every host, its home made once."""
+    """An account with the same id on every host, its home made once; a `system` one is a daemon's, without login.
+
+    `groups` are further groups. Without `password` nobody logs in by one.
+    """
 
     name: str
     uid: int
     group: str
+    groups: tuple[str, ...] = ()
+    password: bool = False
+    system: bool = False
 
     @property
     def id(self) -> str:
@@ -145,6 +158,19 @@ class Module:
     def id(self) -> str:
         """What a journal or a report calls it."""
         return f"module:{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """Installed packages that fit one of the patterns (as a shell's) are not upgraded unless the file says so."""
+
+    name: str
+    patterns: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """What a journal or a report calls it."""
+        return f"hold:{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +208,9 @@ class Records:
         return f"records:{self.name}"
 
 
-Resource = File | Directory | Symlink | Package | Unit | Group | User | Sysctl | Module | Trial | Records
+Resource = (
+    File | Directory | Symlink | Package | Unit | Group | User | Sysctl | Module | Hold | Trial | Records
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
-AGENT = ("host", "drift", "files", "system", "units", "records", "agent")  # each imports only those before it
+AGENT = ("host", "drift", "files", "packages", "system", "units", "records", "agent")  # each imports only those before it
 JOB_SIDE = ("train/agent", "train/runtime", "train/recipes")
 
 

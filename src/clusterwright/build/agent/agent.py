@@ -17,7 +17,7 @@ import time
 import zlib
 from typing import IO, Container, List, Optional
 
-from clusterwright.build.agent import drift, files, records, system, units
+from clusterwright.build.agent import drift, files, packages, records, system, units
 from clusterwright.build.agent.host import STATE, ChangeError, Host, Json, read
 
 ANSWER = "clusterwright-answer:"
@@ -31,6 +31,7 @@ LOOK = {
     "user": system.look_user,
     "sysctl": system.look_sysctl,
     "module": system.look_module,
+    "hold": packages.look_hold,
 }
 DO = {
     "file": files.do_file,
@@ -40,18 +41,16 @@ DO = {
     "user": system.do_user,
     "sysctl": system.do_sysctl,
     "module": system.do_module,
+    "hold": packages.do_hold,
 }
 
 
 def plan(host: Host) -> List[Json]:
-    """Every change, in the order in which it is made: packages, resources as given, what is gone, units, records."""
-    packages = [package["name"] for package in of_kinds(host, ("package",))]
-    changes = [live("package:" + name, "install") for name in system.missing_packages(packages)]
-    for resource in of_kinds(host, LOOK):
-        change = look(host, resource)
-        if change:
-            changes.append(dict(change, id=resource["id"]))
-    changes += gone_units(host) + gone_files(host)
+    """Every change, in the order in which it is made: packages, resources, what is gone, units, records."""
+    early = [resource for resource in of_kinds(host, ("file",)) if resource["early"]]
+    changes = looked(host, early) + packages.look_packages(host)
+    changes += looked(host, [resource for resource in of_kinds(host, LOOK) if resource not in early])
+    changes += system.gone_users(host) + gone_units(host) + gone_files(host)
     changes += unit_changes(host, changes)
     for resource in of_kinds(host, ("records",)):
         changes += [dict(change, id=resource["id"]) for change in records.look(resource)]
@@ -67,6 +66,12 @@ def of_kinds(host: Host, kinds: Container[str]) -> List[Json]:
 def live(name: str, what: str) -> Json:
     """A change without a diff that costs running jobs nothing."""
     return {"id": name, "what": what, "diff": "", "cost": "live"}
+
+
+def looked(host: Host, resources: List[Json]) -> List[Json]:
+    """The changes that these resources need, in their order."""
+    rows = [(resource["id"], look(host, resource)) for resource in resources]
+    return [dict(change, id=name) for name, change in rows if change]
 
 
 def look(host: Host, resource: Json) -> Optional[Json]:
@@ -152,8 +157,9 @@ def make(host: Host, change: Json) -> None:
     """One change; the first missing package brings all of them, in one call."""
     kind, _, name = change["id"].partition(":")
     if kind == "package":
-        names = [package["name"] for package in of_kinds(host, ("package",))]
-        system.install_packages(system.missing_packages(names))
+        packages.install_packages(host)
+    elif kind == "gone-user":
+        system.lock_user(name)
     elif kind == "gone-unit":
         units.stop_unit(name)
     elif kind == "gone":

@@ -10,7 +10,7 @@ from typing import Dict
 
 from clusterwright.build.agent.host import Host, Json, read
 
-AS_IT_FOLLOWS = ("systemd", "gone", "gone-unit")  # kinds of change that no resource asks for
+AS_IT_FOLLOWS = ("systemd", "gone", "gone-unit", "gone-user")  # kinds of change that no resource asks for
 
 
 def digests(host: Host) -> Dict[str, str]:

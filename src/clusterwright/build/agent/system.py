@@ -1,4 +1,4 @@
-"""Packages, accounts and kernel settings on a host.
+"""Accounts and kernel settings on a host.
 
 Standard library only, Python 3.6 or later.
 """
@@ -6,11 +6,11 @@ Standard library only, Python 3.6 or later.
 import grp
 import os
 import pwd
-from typing import List, Optional
+from typing import Dict, List, Optional
 
-from clusterwright.build.agent.host import ChangeError, Host, Json, must, read, run
+from clusterwright.build.agent.host import ChangeError, Host, Json, must, read
 
-INSTALL_S = 900  # a driver package builds its module for minutes
+EXPIRED = "1"  # shadow(5): days since 1970 after which nobody logs in; 1 because 0 has two meanings there
 
 
 def look_group(_host: Host, resource: Json) -> Optional[Json]:
@@ -19,41 +19,84 @@ def look_group(_host: Host, resource: Json) -> Optional[Json]:
         gid = grp.getgrnam(resource["name"]).gr_gid
     except KeyError:
         return {"what": f"create with id {resource['gid']}", "diff": "", "cost": "live"}
-    if gid != resource["gid"]:
+    if gid != resource["gid"] and not resource["system"]:
         raise ChangeError(f"it has id {gid} here, {resource['gid']} in the file: change one by hand")
     return None
 
 
 def do_group(_host: Host, resource: Json) -> None:
     """By groupadd."""
-    must(["groupadd", "--gid", str(resource["gid"]), resource["name"]])
+    kind = ["--system"] if resource["system"] else []
+    must(["groupadd", *kind, "--gid", str(resource["gid"]), resource["name"]])
 
 
-def look_user(_host: Host, resource: Json) -> Optional[Json]:
-    """Missing, or in another primary group; another id is not ours to change, because files carry it."""
+def look_user(host: Host, resource: Json) -> Optional[Json]:
+    """Missing, in other groups, locked by us, or with a password; another id is not ours to change, files carry it."""
     try:
         entry = pwd.getpwnam(resource["name"])
     except KeyError:
-        what = f"create with id {resource['uid']} in {resource['group']}"
-        return {"what": what, "diff": "", "cost": "live"}
+        groups = ", ".join([resource["group"], *resource["groups"]])
+        return {"what": f"create with id {resource['uid']} in {groups}", "diff": "", "cost": "live"}
+    if resource["system"]:
+        return None  # who made it, made it for the daemon of that name
     if entry.pw_uid != resource["uid"]:
         raise ChangeError(f"it has id {entry.pw_uid} here, {resource['uid']} in the file: change one by hand")
-    groups = [group.gr_name for group in grp.getgrall() if group.gr_gid == entry.pw_gid]
-    if resource["group"] in groups:
-        return None
-    what = f"primary group {groups[0] if groups else entry.pw_gid} -> {resource['group']}"
-    return {"what": what, "diff": "", "cost": "live"}
+    everyone = grp.getgrall()
+    primary = [group.gr_name for group in everyone if group.gr_gid == entry.pw_gid]
+    what = (
+        [] if resource["group"] in primary else [f"primary group {' '.join(primary)} -> {resource['group']}"]
+    )
+    what += [f"into {name}" for name in missing_groups(resource)]
+    shadow = shadow_of(host).get(resource["name"], ["!", ""])
+    what += ["unlock"] if shadow[1] == EXPIRED else []
+    what += ["lock the password"] if not resource["password"] and shadow[0][:1] not in ("!", "*") else []
+    return {"what": ", ".join(what), "diff": "", "cost": "live"} if what else None
 
 
-def do_user(_host: Host, resource: Json) -> None:
-    """By useradd, with a home; or by usermod."""
+def missing_groups(resource: Json) -> List[str]:
+    """Further groups that the user is not in; what others put somebody into is theirs, and stays."""
+    members = {group.gr_name: group.gr_mem for group in grp.getgrall()}
+    return [name for name in resource["groups"] if resource["name"] not in members.get(name, ())]
+
+
+def shadow_of(host: Host) -> Dict[str, List[str]]:
+    """Password field and last day of every account, from shadow(5)."""
+    rows = [line.split(":") for line in (read(host.at("/etc/shadow")) or b"").decode().splitlines()]
+    return {row[0]: [row[1], row[7]] for row in rows if len(row) > 7}  # noqa: PLR2004 (shadow(5): the expiry)
+
+
+def do_user(host: Host, resource: Json) -> None:
+    """By useradd, with a home and no password; or by usermod."""
+    name, groups = resource["name"], ",".join(resource["groups"])
     try:
-        pwd.getpwnam(resource["name"])
+        pwd.getpwnam(name)
     except KeyError:
-        ids = ["--uid", str(resource["uid"]), "--gid", resource["group"]]
-        must(["useradd", "--create-home", "--shell", "/bin/bash", *ids, resource["name"]])
-    else:
-        must(["usermod", "--gid", resource["group"], resource["name"]])
+        more = ["--groups", groups] if groups else []
+        kind = ["--create-home", "--shell", "/bin/bash"]
+        if resource["system"]:
+            kind = ["--system", "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/bin/false"]
+        must(["useradd", *kind, "--uid", str(resource["uid"]), "--gid", resource["group"], *more, name])
+        return
+    more = ["--append", "--groups", groups] if groups else []
+    shadow = shadow_of(host).get(name, ["!", ""])
+    more += ["--expiredate", ""] if shadow[1] == EXPIRED else []
+    more += ["--lock"] if not resource["password"] and shadow[0][:1] not in ("!", "*") else []
+    must(["usermod", "--gid", resource["group"], *more, name])
+
+
+def gone_users(host: Host) -> List[Json]:
+    """Accounts that an earlier apply wanted and nobody wants now, unless they are locked already."""
+    wanted = {resource["id"] for resource in host.resources}
+    before = [name for name in host.receipt.get("wanted", {}) if name.startswith("user:")]
+    shadow = shadow_of(host)
+    names = [name.partition(":")[2] for name in sorted(before) if name not in wanted]
+    rows = [name for name in names if name in shadow and shadow[name][1] != EXPIRED]
+    return [{"id": "gone-user:" + name, "what": "lock", "diff": "", "cost": "live"} for name in rows]
+
+
+def lock_user(name: str) -> None:
+    """Nobody logs in as them any more, by password or key; their files, and what runs, stay."""
+    must(["usermod", "--lock", "--expiredate", EXPIRED, name])
 
 
 def look_sysctl(host: Host, resource: Json) -> Optional[Json]:
@@ -85,26 +128,3 @@ def look_module(host: Host, resource: Json) -> Optional[Json]:
 def do_module(_host: Host, resource: Json) -> None:
     """By modprobe."""
     must(["modprobe", resource["name"]])
-
-
-def missing_packages(names: List[str]) -> List[str]:
-    """Those that are not installed, asked in one call."""
-    if not names:
-        return []
-    done = run(["dpkg-query", "--show", "--showformat", "${db:Status-Abbrev} ${Package}\\n", *names])
-    if done.returncode not in (0, 1):  # 1: some are not known
-        raise ChangeError(f"packages can be read only from dpkg so far: {done.stdout.strip()}")
-    rows = [line.split() for line in done.stdout.splitlines()]
-    installed = {row[1] for row in rows if len(row) == 2 and row[0] == "ii"}  # noqa: PLR2004 (status and name)
-    return [name for name in names if name not in installed]
-
-
-def install_packages(names: List[str]) -> None:
-    """All in one call of apt; with fresh lists only when the ones at hand do not do."""
-    if not names:
-        return
-    ours = ["-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=120"]
-    options = ["-y", "--no-install-recommends", *ours]
-    if run(["apt-get", "install", *options, *names], INSTALL_S).returncode != 0:
-        must(["apt-get", "update"], INSTALL_S)
-        must(["apt-get", "install", *options, *names], INSTALL_S)
