@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
-AGENT = ("host", "drift", "files", "packages", "system", "units", "records", "agent")  # each imports only those before it
+AGENT = (
+    "host", "disk", "drift", "undo", "files", "packages", "system", "units", "records", "plan", "rollback", "troubles",
+    "agent",
+)  # fmt: skip  # each imports only those before it
 JOB_SIDE = ("train/agent", "train/runtime", "train/recipes")
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.build.agent import agent
+from clusterwright.build.agent import agent, undo
 from clusterwright.build.bundle import Order, bundle, command
 from clusterwright.build.resources import Directory, File, Module, Symlink, Sysctl
 from clusterwright.edge.sources import agent_sources
@@ -122,7 +122,7 @@ def test_an_edited_file_is_put_right_and_the_edit_is_kept(host):
     answer = host("apply", file(), when="200")
 
     assert "-by hand" in answer["changes"][0]["diff"]
-    assert (host.root / STATE / "undo/200/etc/app.conf").read_text() == "one\nby hand\n"
+    assert (host.root / STATE / "undo/200/files/etc/app.conf").read_text() == "one\nby hand\n"
     assert (host.root / STATE / "undo").stat().st_mode & 0o777 == 0o700
 
 
@@ -134,7 +134,7 @@ def test_what_nobody_wants_now_is_removed(host):
 
     assert [(change["id"], change["what"]) for change in answer["changes"]] == [("gone:/etc/a", "remove")]
     assert not (host.root / "etc/a").exists()
-    assert (host.root / STATE / "undo/200/etc/a").read_text() == "one\n"
+    assert (host.root / STATE / "undo/200/files/etc/a").read_text() == "one\n"
     assert (host.root / "etc/b").read_text() == "edited\n"
     assert answer["notes"] == ["/etc/b is wanted no more, but was edited since: left as it is"]
 
@@ -231,7 +231,7 @@ def test_old_undo_folders_go(host):
     for count in range(13):
         host("apply", file(content=f"{count}\n"), when=str(100 + count))
 
-    assert len(list((host.root / STATE / "undo").iterdir())) == agent.KEPT_UNDO
+    assert len(list((host.root / STATE / "undo").iterdir())) == undo.KEPT
 
 
 def test_the_receipt_says_what_was_written(host):

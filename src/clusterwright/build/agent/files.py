@@ -17,6 +17,8 @@ from typing import List, Optional
 
 from clusterwright.build.agent.host import STATE, ChangeError, Host, Json, read, run
 
+TRIAL = ".wright-trial-"
+TRIAL_S = 60  # a daemon that is only to read its files answers within seconds
 DIFF_LINES = 120  # a longer diff is cut: it is for reading; `sum` is for comparing
 
 
@@ -48,11 +50,13 @@ def look_rights(path: str, resource: Json) -> List[str]:
 
 def set_rights(path: str, resource: Json) -> None:
     """Owner first: chown clears setuid bits that the mode may ask for."""
+    owner, group = resource["owner"], resource["group"]  # names, or the numbers of what was there before
     try:
-        ids = pwd.getpwnam(resource["owner"]).pw_uid, grp.getgrnam(resource["group"]).gr_gid
+        uid = owner if isinstance(owner, int) else pwd.getpwnam(owner).pw_uid
+        gid = group if isinstance(group, int) else grp.getgrnam(group).gr_gid
     except KeyError as why:
         raise ChangeError(f"{why}; is its package installed?") from why
-    os.chown(path, *ids)
+    os.chown(path, uid, gid)
     os.chmod(path, resource["mode"])
 
 
@@ -69,7 +73,8 @@ def diff_of(path: str, old: bytes, new: bytes) -> str:
 
 def receipt_row(resource: Json) -> Json:
     """What the receipt keeps of a file that we wrote."""
-    return {"sha256": hashlib.sha256(content_of(resource)).hexdigest(), "mode": f"{resource['mode']:04o}"}
+    row = {"sha256": hashlib.sha256(content_of(resource)).hexdigest(), "mode": f"{resource['mode']:04o}"}
+    return dict(row, secret=resource["secret"]) if resource["secret"] else row
 
 
 def look_file(host: Host, resource: Json) -> Optional[Json]:
@@ -106,9 +111,6 @@ def do_file(host: Host, resource: Json) -> None:
     path = host.at(resource["path"])
     folder, name = os.path.split(path)
     os.makedirs(folder, exist_ok=True)
-    for entry in os.listdir(folder):  # left by an apply that was cut short
-        if entry.startswith(f".{name}.wright-"):
-            os.unlink(os.path.join(folder, entry))
     handle, scratch = tempfile.mkstemp(prefix=f".{name}.wright-", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -118,9 +120,8 @@ def do_file(host: Host, resource: Json) -> None:
             os.fsync(file.fileno())
         if resource["validate"] and shutil.which(resource["validate"][0]):
             accept(resource, scratch)
-        keep_for_undo(host, resource["path"])
         os.replace(scratch, path)
-        sync_folder(folder)
+        host.touched.add(folder)
     finally:
         if os.path.exists(scratch):
             os.unlink(scratch)
@@ -134,15 +135,24 @@ def accept(resource: Json, scratch: str) -> None:
         raise ChangeError(f"`{' '.join(resource['validate'])}` refuses it:\n{words}")
 
 
+def is_tried(host: Host, trial: Json, changes: List[Json]) -> bool:
+    """True when another content comes to files that something may already run on; bare hosts have none."""
+    others = [one["id"] for one in changes if one["what"].partition(", ")[0] in ("create", "rewrite")]
+    paths = [name.partition(":")[2] for name in trial["files"]]
+    return bool(set(others) & set(trial["files"])) and any(os.path.exists(host.at(path)) for path in paths)
+
+
 def try_out(host: Host, trial: Json) -> None:
-    """All files of the trial as they are to be, in a scratch folder, and its command on them."""
-    folder = tempfile.mkdtemp(prefix=".wright-trial-", dir=host.at(STATE))
+    """All files of the trial as they are to be, in a scratch folder for root's eyes, and its command on them."""
+    folder = tempfile.mkdtemp(prefix=TRIAL, dir=host.at(STATE))
     try:
         for resource in host.resources:
             if resource["id"] in trial["files"]:
-                with open(os.path.join(folder, os.path.basename(resource["path"])), "wb") as file:
+                path = os.path.join(folder, os.path.basename(resource["path"]))
+                with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                     file.write(content_of(resource))
-        done = run([word.replace("{}", folder) for word in trial["argv"]])
+                set_rights(path, resource)
+        done = run([word.replace("{}", folder) for word in trial["argv"]], TRIAL_S)
         if done.returncode != 0:
             words = str(done.stdout).strip().replace(folder, "SCRATCH")
             raise ChangeError(f"{trial['name']} refuses the new files, and nothing was changed:\n{words}")
@@ -150,23 +160,18 @@ def try_out(host: Host, trial: Json) -> None:
         shutil.rmtree(folder)
 
 
-def sync_folder(folder: str) -> None:
-    """A rename lasts only when its folder is on disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def keep_for_undo(host: Host, path: str) -> None:
-    """The previous file goes to undo/WHEN/path, readable by root only, as the folder is."""
-    if os.path.isfile(host.at(path)) and not os.path.islink(host.at(path)):
-        kept = host.at(f"{STATE}/undo/{host.bundle['when']}{path}")
-        os.makedirs(os.path.dirname(kept), exist_ok=True)
-        shutil.copy2(host.at(path), kept)
-        status = os.stat(host.at(path))
-        os.chown(kept, status.st_uid, status.st_gid)
+def sweep(host: Host) -> None:
+    """What an apply that was cut short has left lying: half-written files, a trial's folder with its secrets."""
+    for name in host.owed:
+        kind, _, path = name.partition(":")
+        folder, last = os.path.split(host.at(path))
+        if kind in ("file", "symlink") and os.path.isdir(folder):
+            for entry in os.listdir(folder):
+                if entry.startswith(f".{last}.wright-") or entry == last + ".wright-link":
+                    os.unlink(os.path.join(folder, entry))
+    for entry in os.listdir(host.at(STATE)):
+        if entry.startswith(TRIAL):
+            shutil.rmtree(host.at(f"{STATE}/{entry}"))
 
 
 def look_directory(host: Host, resource: Json) -> Optional[Json]:
@@ -202,17 +207,5 @@ def do_symlink(host: Host, resource: Json) -> None:
     if os.path.lexists(scratch):
         os.unlink(scratch)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    keep_for_undo(host, resource["path"])
     os.symlink(resource["target"], scratch)
     os.replace(scratch, path)
-
-
-def write_private(path: str, data: bytes) -> None:
-    """A file for root's eyes, whole or not at all."""
-    scratch = path + ".wright-new"
-    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(scratch, path)
-    sync_folder(os.path.dirname(path))

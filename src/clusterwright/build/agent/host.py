@@ -6,7 +6,7 @@ Standard library only, Python 3.6 or later.
 import json
 import os
 import subprocess
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
 
 STATE = "/var/lib/clusterwright"
 COMMAND_S = 300  # one call starts all units of a host, each within systemd's own limit of 90 s
@@ -19,7 +19,14 @@ Json = Dict[str, Any]
 
 
 class ChangeError(Exception):
-    """A change that could not be made; the host's apply stops there."""
+    """A change that could not be made; the host's apply stops there.
+
+    `blame` says whose fault it is: the `change`'s, which would fail on other hosts too, or this `host`'s own.
+    """
+
+    def __init__(self, words: str, blame: str = "change") -> None:
+        super().__init__(words)
+        self.blame = blame
 
 
 class Host:
@@ -33,7 +40,18 @@ class Host:
         receipt = read(self.at(STATE + "/receipt.json"))
         self.receipt = json.loads(receipt.decode()) if receipt else {"files": {}, "units": []}  # type: Json
         journal = (read(self.at(STATE + "/journal.jsonl")) or b"").decode().splitlines()
-        self.owed = {line["doing"] for line in map(whole_json, journal) if "doing" in line}
+        lines = [line for line in map(whole_json, journal) if line]
+        # files that were written, and units that were started, since the receipt
+        self.written = {line["doing"][5:]: line["sha256"] for line in lines if "sha256" in line}
+        self.started = [line["doing"][5:] for line in lines if line.get("doing", "").startswith("unit:")]
+        settled = [place for place, line in enumerate(lines) if "settled" in line]
+        lines = [line for line in lines[settled[-1] if settled else 0 :] if "doing" in line]
+        self.owed = {line["doing"] for line in lines}
+        # what a reload covers, unless the same thing was changed for more as well
+        gently = {line["doing"] for line in lines if line.get("cost") == "reconfigure"}
+        self.owed_gently = gently - {line["doing"] for line in lines if line.get("cost") != "reconfigure"}
+        self.touched: Set[str] = set()  # folders in which a name has changed
+        self.kept: Set[str] = set()  # what this apply has kept of the host as it was
         self.interrupted = read(self.at(STATE + "/journal.jsonl")) is not None
 
     def at(self, path: str) -> str:

@@ -67,9 +67,10 @@ def do_units(changes: List[Tuple[str, str]], *, read_again: bool) -> None:
     a unit that is not loaded is read when it is started. A start is a restart: the unit's package may have
     started it since, with other files.
     """
-    enabled = [name for name, what in changes if "enable" in what]
-    started = [name for name, what in changes if "start" in what]
-    reloaded = [name for name, what in changes if "reload" in what]
+    verbs = [(name, {part.partition(" ")[0] for part in what.split(", ")}) for name, what in changes]
+    enabled = [name for name, words in verbs if "enable" in words]
+    started = [name for name, words in verbs if words & {"start", "restart"}]
+    reloaded = [name for name, words in verbs if "reload" in words]
     if enabled:
         must(["systemctl", "enable", "--quiet", "--no-reload", "--", *enabled])
     states = show([name for name, _what in changes]).values()
@@ -100,6 +101,10 @@ def is_loaded(name: str) -> bool:
     return show([name])[name].get("LoadState") == "loaded"
 
 
-def stop_unit(name: str) -> None:
-    """Stopped and not started again."""
-    must(["systemctl", "disable", "--now", "--quiet", "--", name])
+def stop_unit(name: str, what: str = "stop, disable") -> None:
+    """Stopped, not started again, or both."""
+    if what == "stop":
+        must(["systemctl", "stop", "--", name])
+    else:
+        now = ["--now"] if "stop" in what else []
+        must(["systemctl", "disable", *now, "--quiet", "--", name])
