@@ -14,6 +14,7 @@ from clusterwright.build.bundle import Order, bundle, command
 from clusterwright.build.report import Change, HostReport, Report
 from clusterwright.build.resources import Given, Resource
 from clusterwright.build.roles import wanted
+from clusterwright.build.way_back import way_back
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.processes import TIMED_OUT, Done
 from clusterwright.edge.secrets import munge_key, state_folder
@@ -79,7 +80,7 @@ def apply(  # noqa: PLR0913 (four of them are options that few give)
     started = clock.monotonic()
     work = _Work(cluster, given_for(cluster, source), remote, agent_sources(), f"{int(clock.now()):d}")
     names = [host.name for host in cluster.hosts() if only is None or host.name in only]
-    seen = fan_out(names, lambda host: _way_back(cluster, work.ask(host, "check")))
+    seen = fan_out(names, lambda host: way_back(cluster, work.ask(host, "check")))
     report = Report(tuple(seen.values()), dry=True, seconds=clock.monotonic() - started)
     if dry_run or not _to_do(report) or not agree(report):
         return report
@@ -108,23 +109,6 @@ def _act(work: _Work, plans: dict[str, HostReport], host: str) -> HostReport:
     return replace(report, seconds=seen.seconds + report.seconds, interrupted=seen.interrupted)
 
 
-def _way_back(cluster: Cluster, seen: HostReport) -> HostReport:
-    """A firewall that would shut out the very address by which we came is refused before it is made."""
-    ours = {str(address) for address in cluster.host(seen.host).addresses.values()}
-    closing = any(change.id == "file:/etc/clusterwright/firewall.nft" for change in seen.changes)
-    management = str(cluster.host(seen.host).management)
-    if not closing or seen.error or seen.reached_at in ("", management):
-        return seen
-    kind = (
-        "another address of the host" if seen.reached_at in ours else "an address that the file does not name"
-    )
-    return replace(
-        seen,
-        error=f"ssh came in at {seen.reached_at}, {kind}; the firewall leaves SSH open on {management} only. "
-        "Reach the host by that address (HostName in ssh_config), or set security.firewall to false",
-    )
-
-
 def read_answer(host: str, done: Done) -> HostReport:
     """What the agent said, or why it said nothing."""
     lines = [line for line in done.out.splitlines() if line.startswith(ANSWER)]
@@ -144,6 +128,8 @@ def read_answer(host: str, done: Done) -> HostReport:
         interrupted=facts["interrupted"],
         job_steps=facts["job_steps"],
         reached_at=facts["reached_at"],
+        reached_port=facts.get("reached_port", ""),
+        came_from=facts.get("came_from", ""),
         seconds=done.seconds,
     )
 

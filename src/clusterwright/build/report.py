@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from clusterwright.build.action import Action
 from clusterwright.spec.field import Cost
 from clusterwright.spec.names import fold
+
+DISTURBING = {Cost.DRAIN, Cost.REBOOT, Cost.REBUILD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,18 @@ class HostReport:
     interrupted: bool = False  # an apply before this one was cut short here
     job_steps: int = 0  # of running jobs
     reached_at: str = ""  # the address by which ssh came
+    reached_port: str = ""  # and the port
+    came_from: str = ""  # and whence, as the host sees it
     seconds: float = 0.0
+    blame: Literal["", "host", "change"] = ""  # whose fault the error is: this host's alone, or the change's
+    left_out: str = ""  # why nothing was begun here, although changes are wanted
+    clock_off_s: float = 0.0  # ahead of the clock of the machine that applies
+    undoes: tuple[tuple[str, str, str, int], ...] = ()  # applies that can be undone: when, source, to, changed
+
+    @property
+    def disturbs(self) -> bool:
+        """True when a change here wants a host on which no job runs."""
+        return any(change.cost in DISTURBING for change in self.changes)
 
     @property
     def ok(self) -> bool:
@@ -106,12 +120,20 @@ class Report:
 
     def draining(self) -> tuple[str, ...]:
         """Hosts where a change wants the host drained while jobs run on it."""
-        costs = {Cost.DRAIN, Cost.REBOOT, Cost.REBUILD}
-        return tuple(
-            host.host
+        return tuple(host.host for host in self.hosts if host.job_steps and host.disturbs)
+
+    @property
+    def left_out(self) -> tuple[HostReport, ...]:
+        """Hosts where changes are wanted and nothing was begun, each with its reason."""
+        return tuple(host for host in self.hosts if host.left_out)
+
+    def to_do(self) -> dict[str, HostReport]:
+        """Hosts that were reached and need something; an apply that was cut short is ended there too."""
+        return {
+            host.host: host
             for host in self.hosts
-            if host.job_steps and any(change.cost in costs for change in host.changes)
-        )
+            if host.ok and not host.left_out and (host.changes or host.interrupted)
+        }
 
 
 def _undo(name: str) -> str:

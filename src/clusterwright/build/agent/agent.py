@@ -164,11 +164,14 @@ def facts(host: Host) -> Json:
     """What the one who applies should know of this host."""
     processes = [entry for entry in os.listdir("/proc") if entry.isdigit()]
     names = [(read(f"/proc/{entry}/comm") or b"").strip() for entry in processes]
+    came_from, _, reached_at, reached_port = (os.environ.get("SSH_CONNECTION", "").split() + [""] * 4)[:4]
     return {
         "hostname": platform.node(),
         "python": platform.python_version(),
         "kernel": platform.release(),
-        "reached_at": (os.environ.get("SSH_CONNECTION", "").split() + [""] * 4)[2],
+        "reached_at": reached_at,
+        "reached_port": reached_port,
+        "came_from": came_from,
         "job_steps": names.count(b"slurmstepd"),
         "interrupted": host.interrupted,
         "os": troubles.system(host),
