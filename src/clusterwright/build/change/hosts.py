@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pydantic import TypeAdapter, ValidationError
+
 from clusterwright.build.change.edit import drop, put
 from clusterwright.build.change.fields import Said
 from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.names import expand, fold
+from clusterwright.spec.names import Hostlist, expand, fold
 from clusterwright.spec.storage import Nfs
+
+_HOSTLIST: TypeAdapter[str] = TypeAdapter(Hostlist)
 
 
 def with_hosts(said: Said, group_name: str, hosts: tuple[str, ...]) -> str:
@@ -119,3 +123,17 @@ def _in_between(group: str, known: tuple[str, ...], fresh: list[str]) -> WrightE
         f"name hosts that sort behind {known[-1]}, or give the new ones a node group of their own",
         exit_code=EXIT_USAGE,
     )
+
+
+def hostlist(text: str) -> tuple[str, ...]:
+    """The hosts of a hostlist from the command line.
+
+    Raises:
+        WrightError: it is none, or too long.
+    """
+    try:
+        return expand(_HOSTLIST.validate_python(text))
+    except ValidationError as why:
+        told = why.errors()[0].get("ctx", {})
+        message, mend = told.get("message", str(why)), told.get("mend", "write it as gpu-node[1-8,12]")
+        raise WrightError.of("bad-hostlist", message, mend, exit_code=EXIT_USAGE) from why
