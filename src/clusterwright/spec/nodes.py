@@ -59,6 +59,10 @@ class Gpus(Section):
     nvlink: bool = setting(
         "True when NVLink or NVSwitch joins all of them.", cost=Cost.DRAIN, default=False, example="true"
     )
+    sockets: tuple[int, ...] = setting(
+        "Socket that each GPU hangs on, by index (`nvidia-smi topo -m`); jobs then get cores beside their GPUs.",
+        cost=Cost.DRAIN, default=(), example="[0, 0, 0, 0, 1, 1, 1, 1]",
+    )  # fmt: skip
 
     def device_files(self) -> tuple[str, ...]:
         """`/dev/nvidia0` and so on, by index."""

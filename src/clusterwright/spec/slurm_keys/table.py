@@ -1,0 +1,76 @@
+"""The two tables: keys from the option tables of Slurm's parser, words from its plugins and sources.
+
+Made by tools/slurm-keys from Slurm's tree at the release tags; the head of each table names them.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+# 19.05 is what Ubuntu 20.04 ships. We render for 21.08 and later; for older ones we leave out what they lack.
+RELEASES = (
+    "19.05", "20.02", "20.11", "21.08", "22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05",
+)  # fmt: skip
+
+
+def release(version: str) -> str:
+    """The release that a version is of, as text that sorts by time: 22.05.8 is of 22.05."""
+    return ".".join(version.split(".")[:2])
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From which release to which a name is taken; empty: from before the table begins, or still."""
+
+    name: str
+    since: str
+    until: str
+    defunct: str  # from this release on it is read, logged as an error, and does nothing
+
+    def covers(self, of: str) -> bool:
+        """True when that release takes it."""
+        return self.since <= of and (not self.until or of <= self.until)
+
+    def is_defunct(self, of: str) -> bool:
+        """True when that release takes it and does nothing with it."""
+        return bool(self.defunct) and self.defunct <= of
+
+
+@cache
+def known_keys(file: str, line: str = "") -> dict[str, Span]:
+    """Keys of a file, or of one kind of its lines, by their name in lower case: Slurm does not mind case."""
+    return {
+        row["key"].lower(): Span(row["key"], row["since"], row["until"], row["defunct"])
+        for row in _rows("keys.csv")
+        if (row["file"], row["line"]) == (file, line)
+    }
+
+
+@cache
+def line_keys(file: str) -> frozenset[str]:
+    """The keys that begin a line with keys of its own, in lower case: nodename, partitionname."""
+    return frozenset(row["line"].lower() for row in _rows("keys.csv") if row["file"] == file and row["line"])
+
+
+@cache
+def known_words(key: str) -> dict[str, Span]:
+    """Plugins that a key may name, or those words of its list that came, went or are ours."""
+    return {
+        row["word"].lower(): Span(row["word"], row["since"], row["until"], row["defunct"])
+        for row in _rows("words.csv")
+        if row["key"].lower() == key.lower()
+    }
+
+
+@cache
+def _table(name: str) -> tuple[dict[str, str], ...]:
+    lines = (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()
+    return tuple(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def _rows(name: str) -> Iterator[dict[str, str]]:
+    yield from _table(name)
