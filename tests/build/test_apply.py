@@ -6,7 +6,8 @@ import zlib
 import pytest
 
 from clusterwright.build.agent.agent import ANSWER
-from clusterwright.build.apply import apply, read_answer, remote_of
+from clusterwright.build.apply import apply, remote_of
+from clusterwright.build.work import read_answer
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.edge.processes import Done
 from clusterwright.spec.field import Cost
@@ -24,7 +25,7 @@ def own_state(tmp_path, monkeypatch):
 def order_of(stdin):
     """What the agent on the host is given, from the bytes that ssh carries."""
     length, _, rest = stdin.partition(b"\n")
-    return json.loads(zlib.decompress(rest[int(length) :]))
+    return json.loads(zlib.decompress(rest[int(length) :]).decode())
 
 
 class Hosts:

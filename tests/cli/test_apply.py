@@ -6,7 +6,8 @@ import pytest
 
 from clusterwright.build.action import Action
 from clusterwright.build.report import Change, HostReport, Report
-from clusterwright.cli._apply import Asking, plan_lines, show
+from clusterwright.build.rollback import Listed, Undoable
+from clusterwright.cli._apply import Asking, care, exit_of, plan_lines, show, show_undoable
 from clusterwright.errors import WrightError
 from clusterwright.spec.field import Cost
 
@@ -45,24 +46,59 @@ def test_without_a_terminal_nothing_is_agreed_to(monkeypatch, tmp_path):
     assert error.value.exit_code == 2
 
 
-def test_a_drain_of_busy_hosts_wants_more_than_a_y():
-    """Jobs would be lost by a slip of the finger."""
-    drain = Report(
-        (HostReport("a1", (Change("file:/etc/x", "rewrite", "", Cost.DRAIN),), job_steps=1),), dry=True
-    )
-
-    with pytest.raises(WrightError, match="jobs run on a1"):
-        Asking(yes=False, quiet=True)(drain)
-    assert Asking(yes=True, quiet=True)(drain)
-
-
 def test_the_outcome_names_what_failed_and_what_is_next(capsys):
     """Unreachable hosts are folded; the counts are of what was done."""
     down = [HostReport(name, reached=False, error=f"ssh: {name}: timed out") for name in ("a1", "a2")]
     done = HostReport("a3", (Change("file:/etc/x", "rewrite", "", Cost.LIVE, done=True),))
-    show(Report((*down, done), dry=False, seconds=1.0), "c.yaml", shown=True)
+    show(Report((*down, done), dry=False, seconds=1.0), "wright apply c", after="", shown=True, json=False)
 
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "unreachable: a[1-2]: ssh: a1: timed out"
     assert said[1] == "1 changes, 0 restarts; 1 of 3 hosts; 1.0 s"
     assert said[2].startswith("next: mend")
+
+
+def test_hosts_that_were_left_out_are_named_and_pending(capsys):
+    """Nothing failed: exit code 3 for those who ask, and the same command is what is next."""
+    change = Change("file:/etc/x", "rewrite", "", Cost.DRAIN)
+    left = [HostReport(name, (change,), left_out="jobs run there: pass --drain") for name in ("a1", "a2")]
+    report = Report(tuple(left), dry=False)
+    show(report, "wright apply c", after="", shown=True, json=False)
+
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "left out: a[1-2]: jobs run there: pass --drain"
+    assert said[-1] == "next: wright apply c"
+    assert (exit_of(report, exit_code=True), exit_of(report, exit_code=False)) == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("report", "code"),
+    [
+        (Report((HostReport("a1", error="no"),), dry=False), 1),
+        (Report((HostReport("a1", reached=False, error="no"),), dry=True), 1),
+        (Report((HostReport("a1", (CHANGE,)),), dry=True), 3),
+        (Report((HostReport("a1", (CHANGE,)),), dry=False), 0),
+        (Report((HostReport("a1"),), dry=True), 0),
+    ],
+)
+def test_exit_codes(report, code):
+    """Failed, pending where that was asked for, done."""
+    assert exit_of(report, exit_code=True) == code
+
+
+def test_a_time_without_a_unit_is_refused():
+    """Slurm would read minutes, others seconds."""
+    with pytest.raises(WrightError, match="--wait") as error:
+        care(batch="", drain=True, wait="90")
+
+    assert error.value.exit_code == 2
+
+
+def test_applies_that_can_be_undone_are_listed(capsys):
+    """The newest first, rollbacks as such; a host that did not say makes it a failure."""
+    rows = (Undoable("20260102-000000", "c.yaml", "a[1-2]", 7, to="20260101-000000"),)
+    code = show_undoable(Listed(rows, (HostReport("a3", reached=False, error="timed out"),)), json=False)
+
+    out, err = capsys.readouterr()
+    assert "20260102-000000  rollback to before 20260101-000000  a[1-2]  7" in out
+    assert (code, err) == (1, "unreachable: a3: timed out\n")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import hashlib
 import json
 import zlib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Literal
 
 from clusterwright.build.resources import File, Resource
@@ -15,6 +17,7 @@ from clusterwright.build.resources import File, Resource
 # is the bundle, which the agent reads itself. Nothing that is secret is ever on a command line.
 LOADER = """
 import json,sys,types,zlib
+if sys.version_info<(3,6): sys.exit("python3 is older than 3.6 here: "+sys.version.split()[0])
 s=sys.stdin.buffer
 for n,t in json.loads(zlib.decompress(s.read(int(s.readline()))).decode()):
  m=types.ModuleType(n)
@@ -34,25 +37,57 @@ def command(*, sudo: bool) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Order:
-    """What the agent is to do: look or act, for which file, and only if its plan is still the one shown."""
+    """What the agent is to do: look, act or list, for which file, and only if its plan is still the one shown."""
 
-    mode: Literal["check", "apply"]
+    mode: Literal["check", "apply", "list"]
     source: str
-    when: str  # names the folder of what can be undone: digits that sort by time
+    when: str  # names the folder of what can be undone: letters that sort by time
     expect: str = ""
     root: str = ""
+    os: str = ""  # the distribution that must be there; any, if empty
+    to: str = ""  # back to before that apply
+    idle: bool = False  # nothing that wants a drained host is done where jobs run
+    patience_s: int = 0  # how long it waits for another apply that is still at work
 
 
-def bundle(order: Order, resources: Iterable[Resource], agent: list[tuple[str, str]]) -> bytes:
-    """The bytes for the command's stdin."""
-    code = zlib.compress(json.dumps(agent).encode())
-    wanted = dataclasses.asdict(order) | {"resources": [_plain(resource) for resource in resources]}
-    return f"{len(code)}\n".encode() + code + zlib.compress(json.dumps(wanted).encode())
+def bundle(
+    order: Order, resources: Iterable[Resource], agent: list[tuple[str, str]], shared: Iterable[str] = ()
+) -> bytes:
+    """The bytes for the command's stdin. Contents that are `shared` by all hosts come first, compressed once."""
+    packer, head, known = _start(tuple(shared))
+    wanted = dataclasses.asdict(order) | {"resources": [_plain(one, known) for one in resources]}
+    packer = packer.copy()
+    rest: bytes = packer.compress(json.dumps(wanted)[1:].encode()) + packer.flush()
+    code = _packed(tuple(agent))
+    return f"{len(code)}\n".encode() + code + head + rest
 
 
-def _plain(resource: Resource) -> dict[str, Any]:
+@lru_cache(maxsize=4)
+def _packed(agent: tuple[tuple[str, str], ...]) -> bytes:
+    return zlib.compress(json.dumps(agent).encode())
+
+
+@lru_cache(maxsize=4)
+def _start(shared: tuple[str, ...]) -> tuple[Any, bytes, frozenset[str]]:
+    """A packer that has taken in the shared contents, what it gave for them, and the texts themselves."""
+    packer = zlib.compressobj()
+    contents = {_name(text): base64.b64encode(text.encode()).decode() for text in shared}
+    head = packer.compress(f'{{"contents": {json.dumps(contents)}, '.encode())
+    return packer, head, frozenset(shared)
+
+
+def _name(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(resource: Resource, known: frozenset[str] = frozenset()) -> dict[str, Any]:
     fields = {field.name: getattr(resource, field.name) for field in dataclasses.fields(resource)}
     if isinstance(resource, File):
-        content = resource.content.encode() if isinstance(resource.content, str) else resource.content
-        fields["content"] = base64.b64encode(content).decode()
+        content = resource.content
+        if isinstance(content, str) and content in known:
+            fields["content_of"] = _name(content)
+            del fields["content"]
+        else:
+            data = content.encode() if isinstance(content, str) else content
+            fields["content"] = base64.b64encode(data).decode()
     return fields | {"kind": type(resource).__name__.lower(), "id": resource.id}

@@ -43,7 +43,9 @@ class HostReport:
     blame: Literal["", "host", "change"] = ""  # whose fault the error is: this host's alone, or the change's
     left_out: str = ""  # why nothing was begun here, although changes are wanted
     clock_off_s: float = 0.0  # ahead of the clock of the machine that applies
-    undoes: tuple[tuple[str, str, str, int], ...] = ()  # applies that can be undone: when, source, to, changed
+    undoes: tuple[
+        tuple[str, str, str, int], ...
+    ] = ()  # applies that can be undone: when, source, to, changed
 
     @property
     def disturbs(self) -> bool:

@@ -17,6 +17,7 @@ from clusterwright.build.change.hosts import without_hosts
 from clusterwright.build.render.hosts_file import hosts_file
 from clusterwright.build.report import Report
 from clusterwright.build.resources import File, Given
+from clusterwright.build.work import stamp
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_whole
 from clusterwright.edge.secrets import state_folder
@@ -166,7 +167,7 @@ def _purge(asked: Leave, remote: Remote, host: str) -> str:
     """What we wrote there is removed but the names of hosts, what we started is stopped; why not, or nothing."""
     header = Given(asked.path.name).header()
     names = File(path="/etc/hosts", content=hosts_file(asked.before.cluster, header))
-    order = bundle(Order("apply", asked.path.name, f"{int(SystemClock().now()):d}"), [names], agent_sources())
+    order = bundle(Order("apply", asked.path.name, stamp(SystemClock())), [names], agent_sources())
     cluster = asked.before.cluster
     sudo = cluster.lab is None and cluster.ssh.user != "root"
     done = remote.run(host, command(sudo=sudo), stdin=order, timeout_s=120)

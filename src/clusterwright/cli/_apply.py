@@ -6,36 +6,34 @@ import sys
 from collections.abc import Iterable
 
 from clusterwright.build.action import Action
+from clusterwright.build.carry import Care
 from clusterwright.build.report import Report
 from clusterwright.build.roles.training import LIBRARY
-from clusterwright.cli._show import say
-from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.build.rollback import Listed, Undoable
+from clusterwright.cli._show import say, show_json, show_table
+from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
 from clusterwright.spec.field import Cost
 from clusterwright.spec.names import fold
+from clusterwright.units import QuantityError, parse_duration
 
 FEW = 3  # so many files of one folder are named one by one, more are counted
 
 
 class Asking:
-    """Shows the plan, and asks where somebody can answer; a change that wants a drain needs --yes."""
+    """Shows the plan, and asks where somebody can answer."""
 
-    def __init__(self, *, yes: bool, quiet: bool) -> None:
-        self.yes, self.quiet, self.shown = yes, quiet, False
+    def __init__(self, *, yes: bool, quiet: bool, drain: bool = False) -> None:
+        self.yes, self.quiet, self.drain, self.shown = yes, quiet, drain, False
 
     def __call__(self, report: Report) -> bool:
         """True when the changes may be made."""
         if not self.quiet:
             show_plan(report)
+            if self.drain and (hosts := [host.host for host in report.hosts if host.ok and host.disturbs]):
+                say(f"note: {fold(hosts)}: drained first, and given back after the change")
             self.shown = True
         if self.yes:
             return True
-        if hosts := report.draining():
-            raise WrightError.of(
-                "apply-needs-drain",
-                f"jobs run on {fold(hosts)}, and a change there wants the host drained",
-                "drain the hosts first, or pass --yes to go on all the same",
-                exit_code=EXIT_USAGE,
-            )
         if not sys.stdin.isatty():
             raise WrightError.of(
                 "apply-needs-yes",
@@ -55,6 +53,8 @@ def show_plan(report: Report) -> None:
     sys.stdout.flush()
     for hosts, note in report.notes():
         say(f"note: {hosts}: {note}")
+    for hosts, words in _left_out(report):
+        say(f"left out: {hosts}: {words}")
     if cut := fold([host.host for host in report.hosts if host.interrupted]):
         say(f"note: {cut}: an earlier apply was cut short; what it owed is part of this plan")
 
@@ -78,23 +78,75 @@ def plan_lines(actions: Iterable[Action]) -> list[str]:
     return lines
 
 
-def show(report: Report, file: str, *, shown: bool) -> None:
+def show(report: Report, again: str, *, after: str, shown: bool, json: bool) -> None:
     """The outcome: what failed where, the counts, and what to do next."""
+    if json:
+        show_json(report)
+        return
     if not shown:
         show_plan(report)
     for hosts, words in _folded(report, reached=False):
         say(f"unreachable: {hosts}: {words}")
     for hosts, words in _folded(report, reached=True):
         say(f"failed: {hosts}: {words}")
+    for hosts, words in _left_out(report) if not report.dry else ():
+        say(f"left out: {hosts}: {words}")
     counts = f"{report.changed} changes, {report.restarts} restarts"
     if report.dry and report.pending:
         counts = f"{report.pending} changes pending"
     reached = sum(host.ok for host in report.hosts)
     say(f"{counts}; {reached} of {len(report.hosts)} hosts; {report.seconds:.1f} s")
     if not report.ok:
-        say(f"next: mend what is said above, then again: wright apply {file}")
+        say(f"next: mend what is said above, then again: {again}")
     else:
-        say(f"next: wright {'apply' if report.dry and report.pending else 'check'} {file}")
+        say(f"next: {again if (report.dry and report.pending) or report.left_out else after}")
+
+
+def exit_of(report: Report, *, exit_code: bool) -> int:
+    """The command's exit code: failed, pending where that was asked for, or done."""
+    if not report.ok:
+        return EXIT_FAILED
+    pending = report.left_out or (report.dry and report.pending)
+    return EXIT_CHANGES_PENDING if exit_code and pending else EXIT_DONE
+
+
+def care(*, batch: str, drain: bool, wait: str) -> Care:
+    """How gently, from the options as they were typed.
+
+    Raises:
+        WrightError: the time has no unit.
+    """
+    try:
+        wait_s = parse_duration(wait)
+    except QuantityError as why:
+        raise WrightError.of(
+            "bad-quantity", f"--wait: {why.message}", why.mend, exit_code=EXIT_USAGE
+        ) from why
+    return Care(batch=batch, drain=drain, wait_s=wait_s, say=say)
+
+
+def show_undoable(listed: Listed, *, json: bool) -> int:
+    """The applies that can be undone, the newest first."""
+    if json:
+        show_json(listed.applies)
+    else:
+        rows = [(one.when, _about(one), one.hosts, str(one.changed)) for one in listed.applies]
+        show_table(("apply (UTC)", "what", "hosts", "kept"), rows)
+    for host in listed.failed:
+        say(f"{'failed' if host.reached else 'unreachable'}: {host.host}: {host.error}")
+    return EXIT_FAILED if listed.failed else EXIT_DONE
+
+
+def _about(one: Undoable) -> str:
+    return f"rollback to before {one.to}" if one.to else f"apply of {one.source}"
+
+
+def _left_out(report: Report) -> list[tuple[str, str]]:
+    """The same reason of several hosts once."""
+    found: dict[str, list[str]] = {}
+    for host in report.left_out:
+        found.setdefault(host.left_out, []).append(host.host)
+    return [(fold(hosts), words) for words, hosts in found.items()]
 
 
 def _folded(report: Report, *, reached: bool) -> list[tuple[str, str]]:

@@ -8,12 +8,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 
-def apply(
+def apply(  # noqa: PLR0913 (a command's options)
     cluster: Path,
     /,
     *,
     dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
+    batch: str = "",
+    drain: Annotated[bool, Parameter(negative="")] = False,
+    wait: str = "1h",
     exit_code: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -27,25 +30,26 @@ def apply(
         Show every change and what it costs running jobs; change nothing.
     yes
         Do not ask.
+    batch
+        Compute hosts that restart something at once, after the first one alone: 4, or 25% of them.
+    drain
+        Where a change wants a host without jobs: drain it, wait, change it, give it back.
+    wait
+        With --drain: longest time for jobs to end, in all.
     exit_code
-        With --dry-run: exit with 3 when changes are pending.
+        Exit with 3 when changes are pending: with --dry-run, or on hosts that were left out.
     json
         One JSON document on stdout.
     """
     from clusterwright.build.apply import apply as run  # noqa: PLC0415 (start-up time)
     from clusterwright.build.apply import remote_of  # noqa: PLC0415
     from clusterwright.cli import _apply  # noqa: PLC0415
-    from clusterwright.cli._show import show_json  # noqa: PLC0415
-    from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_DONE, EXIT_FAILED  # noqa: PLC0415
     from clusterwright.spec.load import load_cluster  # noqa: PLC0415
 
     spec = load_cluster(cluster)
-    asking = _apply.Asking(yes=yes, quiet=json)
-    report = run(spec, str(cluster), remote_of(spec), dry_run=dry_run, agree=asking)
-    if json:
-        show_json(report)
-    else:
-        _apply.show(report, str(cluster), shown=asking.shown)
-    if not report.ok:
-        return EXIT_FAILED
-    return EXIT_CHANGES_PENDING if dry_run and exit_code and report.pending else EXIT_DONE
+    asking = _apply.Asking(yes=yes, quiet=json, drain=drain)
+    care = _apply.care(batch=batch, drain=drain, wait=wait)
+    report = run(spec, str(cluster), remote_of(spec), dry_run=dry_run, agree=asking, care=care)
+    again = f"wright apply {cluster}"
+    _apply.show(report, again, after=f"wright check {cluster}", shown=asking.shown, json=json)
+    return _apply.exit_of(report, exit_code=exit_code)

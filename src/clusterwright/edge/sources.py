@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
@@ -12,6 +13,7 @@ AGENT = (
 JOB_SIDE = ("train/agent", "train/runtime", "train/recipes")
 
 
+@cache
 def agent_sources() -> list[tuple[str, str]]:
     """Name and text of the modules of the agent on the host, in the order in which they import each other."""
     folder = PACKAGE / "build" / "agent"

@@ -49,4 +49,8 @@ def fan_out(hosts: Iterable[str], work: Callable[[str], T], *, at_once: int = 32
     """The work done on every host, some at once; in the order of the hosts."""
     names = list(hosts)
     with ThreadPoolExecutor(max_workers=max(1, min(at_once, len(names)))) as pool:
-        return dict(zip(names, pool.map(work, names), strict=True))
+        try:
+            return dict(zip(names, pool.map(work, names), strict=True))
+        except BaseException:  # an interrupt too: what was begun is finished, and nothing else is begun
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

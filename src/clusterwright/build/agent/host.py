@@ -36,6 +36,9 @@ class Host:
         self.root = str(bundle["root"]).rstrip("/")
         self.bundle = bundle
         self.resources = bundle["resources"]  # type: List[Json]
+        for resource in self.resources:
+            if "content_of" in resource:  # it is sent once, for all hosts and files
+                resource["content"] = bundle["contents"][resource.pop("content_of")]
         self.notes = []  # type: List[str]
         receipt = read(self.at(STATE + "/receipt.json"))
         self.receipt = json.loads(receipt.decode()) if receipt else {"files": {}, "units": []}  # type: Json

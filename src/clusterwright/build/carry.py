@@ -1,0 +1,166 @@
+"""Looks at the hosts, asks, and carries the changes out: wave by wave, with a stop where a change is at fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from clusterwright.build.drain import Drains, Say
+from clusterwright.build.report import HostReport, Report
+from clusterwright.build.waves import batch_size, waves
+from clusterwright.build.work import Work
+from clusterwright.edge.ssh import fan_out
+from clusterwright.spec.names import fold
+from clusterwright.units import HOUR_S, format_duration
+
+CLOCK_LIMIT_S = (
+    300  # munge(7): a credential lives 300 s by default, and clocks that differ by more see none alive
+)
+
+Agree = Callable[[Report], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Care:
+    """How gently an apply goes about it.
+
+    `batch` is the size of a batch (`4`, `25%`), `drain` empties hosts where a change wants that, waiting
+    `wait_s` in all for their jobs, and `say` is told what goes on meanwhile.
+    """
+
+    batch: str = ""
+    drain: bool = False
+    wait_s: float = HOUR_S
+    say: Say = lambda _words: None
+
+
+def carry_out(
+    work: Work,
+    hosts: Iterable[str],
+    *,
+    care: Care,
+    dry_run: bool = False,
+    agree: Agree = lambda _report: True,
+) -> Report:
+    """Look at every host, make the changes that `agree` is content with; one host's trouble holds up nobody."""
+    started = work.clock.monotonic()
+    batch_size(care.batch, 1)  # refused before any host is asked
+    drains = Drains(work.cluster, work.remote, work.clock, care.wait_s, care.say, work.when)
+    looked = fan_out(list(hosts), lambda host: _way_back(work, work.ask(host, "check")))
+    seen = _left_out(looked, drains, care)
+    shown = {host: _clock(report, final=False) for host, report in seen.items()}
+    report = _report(work, shown, started, dry=True)
+    to_do = report.to_do()
+    if dry_run or (to_do and not agree(report)):
+        return report
+    batches = waves(work.cluster, to_do, care.batch)
+    for place, batch in enumerate(batches):
+        seen.update(_batch(work, seen, batch, drains, care))
+        if bad := [name for name in batch if seen[name].error and seen[name].blame == "change"]:
+            later = [name for wave in batches[place + 1 :] for name in wave]
+            why = f"not begun, because the change failed on {fold(bad)}"
+            seen.update({name: replace(seen[name], left_out=why) for name in later})
+            break
+    if care.drain:
+        _give_back(seen, drains, seen)
+    seen = {host: _clock(one, final=True) for host, one in seen.items()}
+    return _report(work, seen, started, dry=not to_do)
+
+
+def _report(work: Work, seen: dict[str, HostReport], started: float, *, dry: bool) -> Report:
+    return Report(tuple(seen.values()), dry=dry, seconds=work.clock.monotonic() - started)
+
+
+def _left_out(seen: dict[str, HostReport], drains: Drains, care: Care) -> dict[str, HostReport]:
+    """Without `drain`, hosts with jobs whose change wants an empty host are left as they are."""
+    wanting = [name for name, report in seen.items() if report.ok and report.disturbs]
+    if not wanting or care.drain:
+        return seen
+    jobs = drains.busy() or {}
+    found = dict(seen)
+    for name in wanting:
+        if seen[name].job_steps or name in jobs:
+            which = f" ({', '.join(jobs[name])})" if name in jobs else ""
+            why = f"jobs run there{which}, and a change wants the host without any: pass --drain"
+            found[name] = replace(seen[name], left_out=why)
+    return found
+
+
+def _batch(
+    work: Work, seen: dict[str, HostReport], batch: tuple[str, ...], drains: Drains, care: Care
+) -> dict[str, HostReport]:
+    """One batch: emptied where that is needed and asked for, changed, and given back."""
+    found: dict[str, HostReport] = {}
+    wanting = [name for name in batch if seen[name].disturbs]
+    if wanting and care.drain:
+        found = _emptied(wanting, seen, drains, care)
+    ready = [name for name in batch if name not in found]
+    found.update(fan_out(ready, lambda host: _act(work, seen[host], host)))
+    if wanting and care.drain:
+        _give_back([name for name in wanting if name in ready], drains, found)
+    return found
+
+
+def _emptied(
+    wanting: list[str], seen: dict[str, HostReport], drains: Drains, care: Care
+) -> dict[str, HostReport]:
+    """Those that cannot be emptied, or not in time, left out each with its reason."""
+    refused = {host: why for host, why in drains.drain(wanting).items() if seen[host].job_steps}
+    still = (
+        drains.wait([host for host in wanting if host not in refused]) if len(refused) < len(wanting) else {}
+    )
+    words = f"still there after {format_duration(int(care.wait_s))}; it stays drained: run again to go on"
+    refused |= {host: f"jobs {', '.join(ids)} are {words}" for host, ids in still.items()}
+    return {host: replace(seen[host], left_out=why) for host, why in refused.items()}
+
+
+def _give_back(hosts: Iterable[str], drains: Drains, reports: dict[str, HostReport]) -> None:
+    """Hosts that we drained, in this apply or one that was cut short, and where nothing wants that any more."""
+    done = [name for name in hosts if reports[name].ok and not reports[name].left_out]
+    drains.resume([name for name in done if all(one.done for one in reports[name].changes)])
+
+
+def _act(work: Work, seen: HostReport, host: str) -> HostReport:
+    """Do what was shown. A host that has changed since is not touched: its plan is old."""
+    report = work.ask(host, "apply", seen.sum)
+    report = replace(report, seconds=seen.seconds + report.seconds, interrupted=seen.interrupted)
+    if not report.reached or not report.sum:  # what was wanted there is still known
+        report = replace(report, changes=seen.changes)
+    return report
+
+
+def _clock(report: HostReport, *, final: bool) -> HostReport:
+    """A clock that is far off is named; after an apply that did not just set up time there, it is an error."""
+    if abs(report.clock_off_s) < CLOCK_LIMIT_S or report.error:
+        known = abs(report.clock_off_s) < CLOCK_LIMIT_S or not final
+        return report if known else replace(report, blame="host", error=f"{report.error}\n{_words(report)}")
+    set_up = any(change.done and "chrony" in change.id for change in report.changes)
+    if final and not set_up:
+        return replace(report, error=_words(report), blame="host")
+    return report if final else replace(report, notes=(*report.notes, _words(report)))
+
+
+def _words(report: HostReport) -> str:
+    off = report.clock_off_s
+    return (
+        f"its clock is {format_duration(round(abs(off)))} {'ahead of' if off > 0 else 'behind'} ours; munge refuses "
+        "more than 5 minutes, so Slurm cannot use the host. See `chronyc tracking` there; `chronyc makestep` sets it"
+    )
+
+
+def _way_back(work: Work, seen: HostReport) -> HostReport:
+    """A firewall that would shut out the very address by which we came is refused before it is made."""
+    ours = {str(address) for address in work.cluster.host(seen.host).addresses.values()}
+    closing = any(change.id == "file:/etc/clusterwright/firewall.nft" for change in seen.changes)
+    management = str(work.cluster.host(seen.host).management)
+    if not closing or seen.error or seen.reached_at in ("", management):
+        return seen
+    kind = (
+        "another address of the host" if seen.reached_at in ours else "an address that the file does not name"
+    )
+    return replace(
+        seen,
+        blame="host",
+        error=f"ssh came in at {seen.reached_at}, {kind}; the firewall leaves SSH open on {management} only. "
+        "Reach the host by that address (HostName in ssh_config), or set security.firewall to false",
+    )

@@ -1,0 +1,72 @@
+"""`wright rollback CLUSTER`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def rollback(  # noqa: PLR0913 (a command's options)
+    cluster: Path,
+    /,
+    *,
+    to: str = "",
+    list_: Annotated[bool, Parameter(name="--list", negative="")] = False,
+    dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
+    yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
+    batch: str = "",
+    drain: Annotated[bool, Parameter(negative="")] = False,
+    wait: str = "1h",
+    exit_code: Annotated[bool, Parameter(negative="")] = False,
+    json: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Put the hosts back to what they were before an apply.
+
+    Files come back byte for byte, and units that read them are restarted. Packages, users and groups stay, and
+    are named. The cluster file is not changed: the next apply would make the same change again.
+
+    Parameters
+    ----------
+    cluster
+        The cluster file.
+    to
+        The apply that is undone, with all later ones, as --list names it; the newest if left out.
+    list_
+        Show the applies that can be undone; change nothing.
+    dry_run
+        Show every change and what it costs running jobs; change nothing.
+    yes
+        Do not ask.
+    batch
+        Compute hosts that restart something at once, after the first one alone: 4, or 25% of them.
+    drain
+        Where a change wants a host without jobs: drain it, wait, change it, give it back.
+    wait
+        With --drain: longest time for jobs to end, in all.
+    exit_code
+        Exit with 3 when changes are pending: with --dry-run, or on hosts that were left out.
+    json
+        One JSON document on stdout.
+    """
+    from clusterwright.build.apply import remote_of  # noqa: PLC0415 (start-up time)
+    from clusterwright.build.rollback import rollback as run  # noqa: PLC0415
+    from clusterwright.build.rollback import undoable  # noqa: PLC0415
+    from clusterwright.cli import _apply  # noqa: PLC0415
+    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+
+    spec = load_cluster(cluster)
+    if list_:
+        return _apply.show_undoable(undoable(spec, str(cluster), remote_of(spec)), json=json)
+    asking = _apply.Asking(yes=yes, quiet=json, drain=drain)
+    care = _apply.care(batch=batch, drain=drain, wait=wait)
+    report = run(spec, str(cluster), remote_of(spec), to=to, dry_run=dry_run, agree=asking, care=care)
+    _apply.show(
+        report,
+        f"wright rollback {cluster}{' --to ' * bool(to)}{to}",
+        after=f"wright diff {cluster}",
+        shown=asking.shown,
+        json=json,
+    )
+    return _apply.exit_of(report, exit_code=exit_code)
