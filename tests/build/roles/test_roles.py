@@ -63,7 +63,7 @@ def test_keys_of_the_file_do_not_replace_the_users_own(by_id, altered):
     found = by_id("control", altered({"users.bob.ssh_keys": [key]}))
 
     assert found["file:/etc/ssh/authorized_keys.d/bob"].content.splitlines()[1] == key
-    settings = found["file:/etc/ssh/sshd_config.d/50-clusterwright.conf"].content
+    settings = found["file:/etc/ssh/sshd_config.d/00-clusterwright.conf"].content
     assert (
         "AuthorizedKeysFile .ssh/authorized_keys .ssh/authorized_keys2 /etc/ssh/authorized_keys.d/%u"
         in settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.distribution import distribution
 from clusterwright.build.render.chrony_conf import chrony_conf
 from clusterwright.build.resources import File, Given, Package, Resource, Unit
 from clusterwright.spec.cluster import Cluster, Host
@@ -9,21 +10,18 @@ from clusterwright.spec.cluster import Cluster, Host
 AFTER = ("base",)
 
 # A virtual host has its machine's clock and may not set it: -x measures and sets nothing.
-LAB_OPTIONS = 'DAEMON_OPTS="-F 1 -x"\n'
 LAB_UNIT = "[Unit]\nConditionCapability=\n"
 
 
 def clock(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
-    """Chrony, running on every host; the control host is the others' server."""
-    header = given.header()
-    files = [File(path="/etc/chrony/chrony.conf", content=chrony_conf(cluster, host, header))]
+    """Chrony, running on every host; the control hosts are the others' servers."""
+    header, system = given.header(), distribution(cluster)
+    unit, options = system.unit("chrony.service"), system.word("DAEMON_OPTS")
+    text = chrony_conf(cluster, host, header)
+    check = ("chronyd", "-p", "-f", "{}")
+    files = [File(path=system.path("/etc/chrony/chrony.conf"), content=text, validate=check)]
     if cluster.lab is not None:
-        files.append(File(path="/etc/default/chrony", content=header + LAB_OPTIONS))
-        files.append(
-            File(path="/etc/systemd/system/chrony.service.d/clusterwright.conf", content=header + LAB_UNIT)
-        )
-    return (
-        Package(name="chrony"),
-        *files,
-        Unit(name="chrony.service", restart_on=tuple(file.id for file in files)),
-    )
+        defaults = system.path("/etc/default/chrony")
+        files.append(File(path=defaults, content=f'{header}{options}="-F 1 -x"\n'))
+        files.append(File(path=f"/etc/systemd/system/{unit}.d/clusterwright.conf", content=header + LAB_UNIT))
+    return (Package(name="chrony"), *files, Unit(name=unit, restart_on=tuple(file.id for file in files)))

@@ -1,4 +1,4 @@
-"""Kernel settings and limits for training; each with its reason, in the file as well."""
+"""Kernel settings for training; each with its reason, in the file as well."""
 
 from __future__ import annotations
 
@@ -7,20 +7,8 @@ from clusterwright.spec.cluster import Cluster, Host
 
 AFTER = ("base",)
 
+PLAIN_MTU = 1500  # IEEE 802.3
 NEIGHBOURS = 512  # Linux's own net.ipv4.neigh.default.gc_thresh2: above it, entries are thrown out early
-LIMITS = """
-# RDMA and NCCL pin their buffers in memory; the default of 8 MiB ends in `Cannot allocate memory`.
-*    soft memlock unlimited
-*    hard memlock unlimited
-root soft memlock unlimited
-root hard memlock unlimited
-
-# Data loaders and rendezvous hold a socket or file for each peer and worker.
-# 2^20 is Linux's own ceiling (fs.nr_open).
-*    soft nofile 1048576
-*    hard nofile 1048576
-"""
-
 Setting = tuple[str, str, str]  # key, value, reason
 
 
@@ -31,14 +19,15 @@ def kernel(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     return (
         File(path="/etc/sysctl.d/60-clusterwright.conf", content=text),
         *(Sysctl(key=key, value=value) for key, value, _why in settings),
-        File(path="/etc/security/limits.d/60-clusterwright.conf", content=given.header() + LIMITS),
     )
 
 
 def _settings(cluster: Cluster, host: Host) -> tuple[Setting, ...]:
     first, last = cluster.slurm.ports
+    networks = cluster.networks.named().values()
     many = len(cluster.hosts()) > NEIGHBOURS
-    rails = any(network.rails > 1 for network in cluster.networks.named().values())
+    rails = any(network.rails > 1 for network in networks)
+    jumbo = any(network.mtu > PLAIN_MTU for network in networks)
     return (
         (
             "net.ipv4.ip_local_reserved_ports",
@@ -48,6 +37,7 @@ def _settings(cluster: Cluster, host: Host) -> tuple[Setting, ...]:
         *(_COMPUTE if host.group.role == "compute" else ()),
         *(_MANY if many else ()),
         *(_RAILS if rails else ()),
+        *(_JUMBO if jumbo else ()),
     )
 
 
@@ -70,6 +60,26 @@ _COMPUTE: tuple[Setting, ...] = (
         "0",
         "Pages that move between sockets stall ranks (AMD's and NVIDIA's tuning guides).",
     ),
+    (
+        "net.core.netdev_max_backlog",
+        "250000",
+        "Packets that wait for a CPU: a link of 100 Gbit/s brings 8 million a second (ESnet's host tuning: 250000).",
+    ),
+    (
+        "net.core.somaxconn",
+        "4096",
+        "Connections that wait: all ranks come to one at the start (Linux's own since 5.4; RHEL 8 has 128).",
+    ),
+    (
+        "vm.swappiness",
+        "10",
+        "A rank that is swapped out holds up all others, should swap be on (tuned's throughput-performance: 10).",
+    ),
+    (
+        "vm.max_map_count",
+        "1048576",
+        "A data set or checkpoint of many files is mapped file by file (Ubuntu 24.04's and Fedora's own value).",
+    ),
 )
 _MANY: tuple[Setting, ...] = (
     (
@@ -91,4 +101,11 @@ _MANY: tuple[Setting, ...] = (
 _RAILS: tuple[Setting, ...] = (
     ("net.ipv4.conf.all.arp_ignore", "1", "Each rail answers for its own address only."),
     ("net.ipv4.conf.all.arp_announce", "2", "Each rail asks with its own address only."),
+)
+_JUMBO: tuple[Setting, ...] = (
+    (
+        "net.ipv4.tcp_mtu_probing",
+        "1",
+        "A path that does not carry large frames is found, and does not just hang (ESnet's host tuning).",
+    ),
 )

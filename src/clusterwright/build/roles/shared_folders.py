@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.distribution import distribution
 from clusterwright.build.resources import Directory, File, Given, Package, Resource, Unit, mount
 from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.spec.field import Cost
@@ -30,7 +31,8 @@ def shared_folders(cluster: Cluster, host: Host, given: Given) -> tuple[Resource
 
 
 def _mounted(cluster: Cluster, folder: Nfs | Lustre | Ceph | Gpfs, header: str) -> tuple[Resource, ...]:
-    packages = tuple(Package(name=name) for name in PACKAGES.get(folder.kind, ()))
+    system = distribution(cluster)
+    packages = tuple(Package(name=system.package(name)) for name in PACKAGES.get(folder.kind, ()))
     file, unit = mount(
         what=source(cluster, folder),
         where=folder.path,
@@ -51,7 +53,8 @@ def _served(cluster: Cluster, folder: Nfs, header: str) -> tuple[Resource, ...]:
     if export != folder.path:
         own = mount(what=export, where=folder.path, kind="none", options=("bind",), header=header)
     unit = Unit(name="nfs-server.service", restart_on=(exports.id,), reload=True)
-    return (Package(name="nfs-kernel-server"), Directory(path=export), exports, unit, *own)
+    package = Package(name=distribution(cluster).package("nfs-kernel-server"))
+    return (package, Directory(path=export), exports, unit, *own)
 
 
 def source(cluster: Cluster, folder: Storage) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from clusterwright.build.distribution import slurm_packages
 from clusterwright.build.render.cgroup_conf import cgroup_conf
 from clusterwright.build.render.gres_conf import gres_conf
 from clusterwright.build.render.slurm_conf import has_topology, slurm_conf
 from clusterwright.build.render.slurm_settings import LOGS, SPOOL, STATE
 from clusterwright.build.render.topology_conf import topology_conf
-from clusterwright.build.resources import Directory, File, Given, Package, Resource, Unit
+from clusterwright.build.resources import Directory, File, Given, Resource, Unit
 from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.spec.field import Cost
 
-AFTER = ("base", "clock", "kernel", "munge")
+AFTER = ("base", "clock", "kernel", "munge", "slurm_account")
 
 # No release of Slurm has a test for its file, but every command parses it first, and this one asks no daemon.
 PARSES = ("env", "SLURM_CONF={}", "scontrol", "show", "hostnames", "localhost")
@@ -30,7 +31,7 @@ def slurm(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     """The daemon of the host's role, the commands everywhere."""
     files = _files(cluster, given.header())
     return (
-        Package(name="slurm-client"),
+        *slurm_packages(cluster, "client"),
         Directory(path="/etc/slurm"),
         Directory(path=LOGS, owner="slurm", group="slurm"),
         *files,
@@ -60,10 +61,10 @@ def _daemon(cluster: Cluster, host: Host, header: str, inputs: tuple[str, ...]) 
     munge = ("file:/etc/munge/munge.key",)
     if host.name == cluster.control.name:
         state = Directory(path=STATE, owner="slurm", group="slurm")
-        return (Package(name="slurmctld"), state, *_unit("slurmctld", header, inputs + munge))
+        return (*slurm_packages(cluster, "slurmctld"), state, *_unit("slurmctld", header, inputs + munge))
     if host.group.role == "compute":
         spool = Directory(path=SPOOL, owner="slurm", group="slurm")
-        return (Package(name="slurmd"), spool, *_unit("slurmd", header, inputs + munge))
+        return (*slurm_packages(cluster, "slurmd"), spool, *_unit("slurmd", header, inputs + munge))
     return ()
 
 

@@ -1,0 +1,24 @@
+"""A user's authorized_keys: the keys of the file, and the cluster's own, which is good from its hosts only."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network, collapse_addresses
+
+from clusterwright.build.resources import Given
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.once import once
+
+
+def authorized_keys(cluster: Cluster, user: str, given: Given, header: str) -> str:
+    """The whole file, for sshd(8)."""
+    lines = [f"{key}\n" for key in cluster.users[user].ssh_keys]
+    own = given.secrets.get(f"ssh/{user}.pub", f"<public key ssh/{user}>\n".encode()).decode()
+    why = "\n# From host to host; the private half is on every host, and of no use anywhere else.\n"
+    return header + "".join(lines) + f'{why}from="{hosts_only(cluster)}" {own}'
+
+
+@once
+def hosts_only(cluster: Cluster) -> str:
+    """All addresses of the cluster's hosts, and no other, as few blocks."""
+    single = [IPv4Network(address) for host in cluster.hosts() for address in host.addresses.values()]
+    return ",".join(str(block) for block in collapse_addresses(single))

@@ -1,0 +1,39 @@
+"""Teams and users, with the same ids on every host; admins may use sudo."""
+
+from __future__ import annotations
+
+from clusterwright.build.resources import File, Given, Group, Package, Resource, User
+from clusterwright.spec.cluster import Cluster, Host
+
+AFTER = ("base",)
+
+
+def accounts(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """A team is a group; a user's own team is the primary one, `also_in` are further ones."""
+    return (
+        *(Group(name=name, gid=team.gid) for name, team in cluster.teams.items()),
+        *(
+            User(
+                name=name,
+                uid=user.uid,
+                group=user.team,
+                groups=user.also_in,
+                password=cluster.security.password_login,
+            )
+            for name, user in cluster.users.items()
+        ),
+        *_sudo(cluster, given.header()),
+    )
+
+
+def _sudo(cluster: Cluster, header: str) -> tuple[Resource, ...]:
+    """Admins may do everything, without a password: they have none, only keys."""
+    admins = [name for name, user in cluster.users.items() if user.admin]
+    if not admins:
+        return ()
+    text = header + "".join(f"{name} ALL=(ALL:ALL) NOPASSWD: ALL\n" for name in admins)
+    check = ("visudo", "-cf", "{}")
+    return (
+        Package(name="sudo"),
+        File(path="/etc/sudoers.d/clusterwright", content=text, mode=0o440, validate=check),
+    )

@@ -1,0 +1,43 @@
+"""Packages that nothing upgrades by itself: a driver that changes under a running job ends it."""
+
+from __future__ import annotations
+
+import re
+
+from clusterwright.build.distribution import distribution
+from clusterwright.build.resources import File, Given, Hold, Package, Resource
+from clusterwright.spec.cluster import Cluster, Host
+
+AFTER = ("base",)
+
+# Names of NVIDIA's driver repositories, of the distributions' own driver packages, and of DOCA and MLNX_OFED.
+DRIVER = (
+    "nvidia-*", "libnvidia-*", "cuda-drivers*", "xserver-xorg-video-nvidia*", "linux-modules-nvidia-*",
+    "linux-objects-nvidia-*", "kmod-nvidia*", "dkms-nvidia*",
+)  # fmt: skip
+FABRIC = (
+    "doca-*", "mlnx-*", "ofed-*", "knem*", "rdma-core*", "libibverbs*", "ibverbs-*", "librdmacm*", "opensm*",
+    "ucx*",
+)  # fmt: skip
+SLURM = ("slurm*", "libslurm*")
+
+APT = "/etc/apt/apt.conf.d/52clusterwright-hold"
+
+
+def held_packages(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """Held in dpkg or by dnf's versionlock, whoever asks for the upgrade; `wright upgrade` does it on purpose."""
+    patterns = (*DRIVER, *FABRIC, *SLURM, *cluster.system.hold)
+    hold = Hold(name="packages", patterns=patterns)
+    system = distribution(cluster)
+    if system.family == "rhel":
+        return (Package(name=system.package("versionlock")), hold)
+    # unattended-upgrades leaves out held packages; this is for those that come before our next visit.
+    rows = "".join(f'  "{expression(pattern)}";\n' for pattern in patterns)
+    text = f"{given.header()}Unattended-Upgrade::Package-Blacklist {{\n{rows}}};\n"
+    return (File(path=APT, content=text, validate=("apt-config", "-c", "{}", "dump")), hold)
+
+
+def expression(pattern: str) -> str:
+    """A shell's pattern as Python's regular expression, which unattended-upgrades matches from the start."""
+    open_end = pattern.endswith("*")
+    return re.escape(pattern.rstrip("*")).replace("\\-", "-") + ("" if open_end else "$")

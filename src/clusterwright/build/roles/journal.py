@@ -1,0 +1,19 @@
+"""The system's journal: kept across a reboot, and never the reason for a full disk."""
+
+from __future__ import annotations
+
+from clusterwright.build.resources import File, Given, Resource, Unit
+from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.units import MiB
+
+AFTER = ("base",)
+
+
+def journal(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """Rocky and Alma keep it in memory by default, and why a host died is gone with it."""
+    text = f"""{given.header()}[Journal]
+Storage=persistent
+SystemMaxUse={cluster.system.journal // MiB}M
+"""
+    file = File(path="/etc/systemd/journald.conf.d/50-clusterwright.conf", content=text)
+    return (file, Unit(name="systemd-journald.service", restart_on=(file.id,)))

@@ -1,0 +1,71 @@
+"""A key pair of the cluster's own for each user, kept on this machine: made once, by ssh-keygen."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from clusterwright.edge.processes import run
+from clusterwright.errors import WrightError
+
+
+def user_keys(folder: Path, users: Iterable[str]) -> dict[str, bytes]:
+    """`ssh/NAME` and `ssh/NAME.pub` for every user; what is missing is made.
+
+    Who leaves the cluster file and comes back has the same pair again.
+
+    Raises:
+        WrightError: ssh-keygen is not there, or makes none; others can read a private half.
+    """
+    keys = folder / "ssh"
+    keys.mkdir(mode=0o700, exist_ok=True)
+    found: dict[str, bytes] = {}
+    for user in users:
+        private, public = keys / user, keys / f"{user}.pub"
+        if not private.exists():
+            _make(private, user)
+        if private.stat().st_mode & 0o077:
+            raise WrightError.of(
+                "user-keys",
+                f"{private} has mode {private.stat().st_mode & 0o777:04o}, so others can read it",
+                f"if nobody has read it: chmod 600 {private}; else remove it, and the next apply makes a new pair",
+            )
+        if not public.exists():
+            _write_public(private, public, user)
+        found |= {f"ssh/{user}": private.read_bytes(), f"ssh/{user}.pub": public.read_bytes()}
+    return found
+
+
+def _make(private: Path, user: str) -> None:
+    """Whole before it has its name, and never over one that another process made meanwhile."""
+    with tempfile.TemporaryDirectory(dir=private.parent) as scratch:
+        new = Path(scratch) / "key"
+        _keygen("-q", "-t", "ed25519", "-N", "", "-C", user, "-f", str(new))
+        try:
+            os.link(new, private)
+        except FileExistsError:
+            return
+
+
+def _write_public(private: Path, public: Path, user: str) -> None:
+    """The public half, told from the private one."""
+    line = _keygen("-y", "-f", str(private)).split()
+    scratch = public.with_name(f".{public.name}.{os.getpid()}")
+    scratch.write_text(f"{line[0]} {line[1]} {user}@cluster\n")
+    scratch.replace(public)
+
+
+def _keygen(*arguments: str) -> str:
+    try:
+        done = run(("ssh-keygen", *arguments))
+    except OSError as why:
+        raise WrightError.of(
+            "user-keys", f"ssh-keygen: {why}", "install openssh-client on this machine"
+        ) from why
+    if not done.ok:
+        raise WrightError.of(
+            "user-keys", f"ssh-keygen: {done.last_lines()}", "mend what it says, and run again"
+        )
+    return done.out
