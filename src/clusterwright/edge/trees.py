@@ -18,6 +18,30 @@ def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
     Raises:
         WrightError: the folder holds something that is no render of ours.
     """
+    _cleared(folder)
+    for host, texts in files.items():
+        for path, text in texts.items():
+            write_whole(_inside(folder / host, path), text)
+    return sum(len(texts) for texts in files.values())
+
+
+def write_files(folder: Path, files: Mapping[str, tuple[bytes, int]]) -> None:
+    """Write `{path: (content, mode)}` below the folder; a folder of what only its owner may read is closed, too.
+
+    Raises:
+        WrightError: the folder holds something that is no render of ours.
+    """
+    _cleared(folder)
+    for path, (data, mode) in files.items():
+        target = _inside(folder, path)
+        if not mode & 0o077:
+            top = folder / target.relative_to(folder).parts[0]
+            top.mkdir(mode=0o700, exist_ok=True)
+        write_whole(target, data, mode=mode)
+
+
+def _cleared(folder: Path) -> None:
+    """The folder is empty but for our mark."""
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
         raise WrightError.of(
             "render-folder",
@@ -28,10 +52,6 @@ def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
     for old in folder.iterdir() if folder.is_dir() else ():
         shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
     write_whole(folder / MARK, "The next render replaces this folder.\n")
-    for host, texts in files.items():
-        for path, text in texts.items():
-            write_whole(_inside(folder / host, path), text)
-    return sum(len(texts) for texts in files.values())
 
 
 def _inside(folder: Path, path: str) -> Path:

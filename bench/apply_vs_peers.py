@@ -1,0 +1,311 @@
+"""Seconds of the base and Slurm roles on 8 lab hosts, first and again: wright, ansible-core, pyinfra; ours on 32 too.
+
+    python bench/apply_vs_peers.py [--rounds 1] [--hosts 8] [--many 32] [--json FILE]
+
+Needs root and the package index (each peer gets a venv of its own). Every first apply is on a fresh lab, whose
+image holds the packages. The peers do the same work: the playbook of `wright export`, and a deploy of the same
+steps; neither installs packages nor puts the library of `wright train` there, which ours does. Ansible runs with
+64 forks, pipelining, one kept connection a host and no facts. Afterwards our own dry run must find nothing to do.
+The limit of inotify instances is raised while it runs, if it is lower than 32 hosts need, and put back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from clusterwright import lab
+from clusterwright.build.apply import apply, given_for, remote_of
+from clusterwright.build.export.export import export
+from clusterwright.build.export.places import places_of, top
+from clusterwright.build.export.steps import Step, of_kind, steps
+from clusterwright.build.export.tasks import hold_command, restart_name
+from clusterwright.build.resources import Directory, File, Group, Hold, Symlink, Unit, User
+from clusterwright.edge.ssh import fan_out
+from clusterwright.edge.trees import write_files
+from clusterwright.lab.limits import INOTIFY, INOTIFY_PER_HOST
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.load import load_cluster
+from clusterwright.spec.site import Lab
+
+HERE = Path(__file__).parent
+EXAMPLE = HERE.parent / "examples" / "lab" / "cluster.yaml"
+WRIGHT = Path(sys.executable).with_name("wright")
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "clusterwright" / "bench"
+PEERS = {"ansible": "ansible-core==2.19.*", "pyinfra": "pyinfra==3.*"}
+GOALS = {"ansible": (15, 25), "pyinfra": (8, 10)}  # times as fast: first apply, again
+MANY_GOAL = 3.0
+LIMIT_S = 800
+COMMANDS = {
+    "set the host's name": "hostname HOST",
+    "load the kernel's settings": "sysctl --quiet --load FILE",
+}
+
+
+class Site:
+    """A lab's file, and its export."""
+
+    def __init__(self, folder: Path, hosts: int, net: str) -> None:
+        self.folder, self.file, self.out = folder, folder / "cluster.yaml", folder / "out"
+        folder.mkdir()
+        yaml = YAML()
+        document = yaml.load(EXAMPLE.read_text().replace("10.77.", f"{net}."))
+        document["name"] = f"bench-{hosts}"
+        document["nodes"]["a100"]["hosts"] = f"gpu-node[1-{hosts - 1}]"
+        document["accounting"] = {"enabled": False}  # a database and its rows are neither peer's business
+        yaml.dump(document, self.file)
+        self.cluster = load_cluster(self.file)
+
+    def fresh(self) -> None:
+        """Bare hosts that have finished booting; the load of their making has gone."""
+        lab.down(self.cluster.name)
+        lab.up(self.cluster)
+        settled = "timeout 60 systemctl is-system-running --wait || true"
+        fan_out([host.name for host in self.cluster.hosts()], lambda host: self.remote.run(host, settled))
+        time.sleep(3)
+
+    @property
+    def remote(self):  # noqa: ANN201 (the type is apply's own)
+        """The way to the hosts."""
+        return remote_of(self.cluster)
+
+    def export(self) -> None:
+        """What the peers read: the export, and pyinfra's plan of the same steps."""
+        given = given_for(self.cluster, str(self.file))
+        files = export(self.cluster, given, ansible=True, with_secrets=True)
+        write_files(self.out, {path: (one.data, one.mode) for path, one in files.items()})
+        (self.out / "plan.json").write_text(json.dumps(pyinfra_plan(self.cluster, given)))
+        (self.out / "deploy.py").write_text((HERE / "peers" / "deploy.py").read_text())
+        (self.out / "inventory.py").write_text(pyinfra_inventory(self.cluster))
+
+    def left(self) -> list[str]:
+        """What our own apply would still change, but for the library and packages, which the peers left out."""
+        report = apply(self.cluster, str(self.file), self.remote, dry_run=True)
+        found = [f"{host.host}: {host.error}" for host in report.hosts if host.error]
+        return found + [
+            f"{host.host}: {change.id}: {change.what}"
+            for host in report.hosts
+            for change in host.changes
+            if "/opt/clusterwright/lib" not in change.id and not change.id.startswith("package:")
+        ]
+
+
+def pyinfra_plan(cluster: Cluster, given) -> dict[str, object]:  # noqa: ANN001 (what roles are given)
+    """The steps as keyword arguments of pyinfra's operations, and what is restarted after which files."""
+    found = steps(cluster, given)
+    folded = places_of(cluster, given).folded
+    units = of_kind(found, Unit)
+    handlers = [
+        {
+            "name": name,
+            "command": command,
+            "unit": "",
+            "reload": False,
+            "hosts": [h.name for h in cluster.hosts()],
+        }
+        for name, command in COMMANDS.items()
+    ]
+    handlers[1]["command"] = "sysctl --quiet --load /etc/sysctl.d/60-clusterwright.conf"
+    handlers += [
+        {
+            "name": restart_name(unit),
+            "command": "",
+            "unit": unit.name,
+            "reload": unit.reload,
+            "hosts": step.hosts,
+        }
+        for step, unit in units
+    ]
+    rows = [row for step in found if (row := pyinfra_step(step, folded, [unit for _step, unit in units]))]
+    return {
+        "steps": rows,
+        "handlers": handlers,
+        "units": [{"unit": unit.name, "hosts": step.hosts} for step, unit in units],
+    }
+
+
+def pyinfra_step(step: Step, folded, units: list[Unit]) -> dict[str, object] | None:  # noqa: ANN001 (places)
+    """One step, None for a kind that is done otherwise."""
+    one = step.resource
+    row: dict[str, object] = {"hosts": step.hosts, "kind": type(one).__name__.lower(), "notify": []}
+    if isinstance(one, File):
+        want = {"dest": one.path, "user": one.owner, "group": one.group, "mode": f"{one.mode:o}"}
+        notify = [restart_name(unit) for unit in units if one.id in unit.restart_on]
+        notify += ["set the host's name"] if one.path == "/etc/hostname" else []
+        notify += ["load the kernel's settings"] if one.path.startswith("/etc/sysctl.d/") else []
+        return row | {"want": want, "notify": notify, "sources": sources(one, folded)}
+    if isinstance(one, Directory):
+        return row | {
+            "want": {"path": one.path, "user": one.owner, "group": one.group, "mode": f"{one.mode:o}"}
+        }
+    if isinstance(one, Symlink):
+        return row | {"want": {"path": one.path, "target": one.target}}
+    if isinstance(one, Group):
+        return row | {"want": {"group": one.name, "gid": one.gid}}
+    if isinstance(one, User):
+        return row | {"want": {"user": one.name, "uid": one.uid, "group": one.group, "shell": "/bin/bash"}}
+    if isinstance(one, Hold):
+        return row | {"want": {"name": one.id, "commands": [hold_command(one)]}}
+    return None
+
+
+def sources(file: File, folded) -> dict[str, str]:  # noqa: ANN001 (places)
+    """The exported file by host; `*` where one serves all that have none of their own."""
+    having = [place for place in folded if file.path in folded[place]]
+    return {
+        (
+            place.removeprefix("hosts/") if place.startswith("hosts/") else "*"
+        ): f"{top(file)}/{place}{file.path}"
+        for place in having
+    }
+
+
+def pyinfra_inventory(cluster: Cluster) -> str:
+    """Hosts by name, through the lab's own ssh_config."""
+    data = {"ssh_config_file": f"{Lab.folder(cluster.name)}/ssh_config", "ssh_user": "root"}
+    return f"hosts = {[(host.name, data) for host in cluster.hosts()]!r}\n"
+
+
+def command(tool: str, site: Site) -> list[str | Path]:
+    """The tool's own command line for the whole cluster."""
+    if tool == "wright":
+        return [WRIGHT, "apply", site.file, "--yes"]
+    if tool == "ansible":
+        return [CACHE / "ansible/bin/ansible-playbook", "site.yaml", "--skip-tags", "packages,library"]
+    return [CACHE / "pyinfra/bin/pyinfra", "-y", "inventory.py", "deploy.py"]
+
+
+def run(tool: str, site: Site) -> float:
+    """Seconds of one run, which has to end well."""
+    started = time.monotonic()
+    done = subprocess.run(
+        command(tool, site), cwd=site.out, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    seconds = time.monotonic() - started
+    if done.returncode != 0:
+        sys.exit(f"{tool} failed:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+    return seconds
+
+
+def measure(tool: str, site: Site, *, again: int) -> dict[str, object]:
+    """A fresh lab, the first apply, the same again."""
+    site.fresh()
+    load = os.getloadavg()[0]
+    first = run(tool, site)
+    repeated = [run(tool, site) for _ in range(again)]
+    left = [] if tool == "wright" else site.left()
+    print(
+        f"  {tool:<8} {len(site.cluster.hosts()):>3} hosts  first {first:7.2f} s  again "
+        f"{', '.join(f'{one:.2f}' for one in repeated)} s  load before {load:.1f}",
+        flush=True,
+    )
+    for line in left:
+        print(f"    LEFT UNDONE by {tool}: {line}")
+    return {"tool": tool, "first": first, "again": repeated, "load": load, "left": left}
+
+
+def install_peers() -> None:
+    """A venv for each peer, made once."""
+    for name, requirement in PEERS.items():
+        if not (CACHE / name / "bin" / "pip").exists():
+            subprocess.run([sys.executable, "-m", "venv", CACHE / name], check=True)
+        pip = [CACHE / name / "bin" / "pip", "install", "-q", "--disable-pip-version-check", requirement]
+        subprocess.run(pip, check=True, stderr=subprocess.DEVNULL)
+
+
+@contextmanager
+def enough_inotify(hosts: int) -> Iterator[None]:
+    """Hosts share root's inotify instances; the limit is put back at the end."""
+    before = int(INOTIFY.read_text())
+    wanted = max(before, 256 + hosts * INOTIFY_PER_HOST)
+    INOTIFY.write_text(str(wanted))
+    try:
+        yield
+    finally:
+        INOTIFY.write_text(str(before))
+
+
+def main() -> None:
+    """Measure in turns, and hold the medians against the goals."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--hosts", type=int, default=8)
+    parser.add_argument("--many", type=int, default=32, help="0: leave it out")
+    parser.add_argument("--tools", default="wright,pyinfra,ansible")
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    install_peers()
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {asked.rounds} rounds", flush=True)
+    with tempfile.TemporaryDirectory() as folder, enough_inotify(asked.many):
+        rows = few(Site(Path(folder) / "few", asked.hosts, "10.208"), asked.tools.split(","), asked.rounds)
+        many = []
+        if asked.many:
+            many = in_turns(Site(Path(folder) / "many", asked.many, "10.209"), ["wright"], asked.rounds)
+    judge(rows, many)
+    if asked.json:
+        asked.json.write_text(json.dumps({"few": rows, "many": many}, indent=1))
+
+
+def few(site: Site, tools: list[str], rounds: int) -> list[dict[str, object]]:
+    """All tools, on few hosts."""
+    site.export()
+    return in_turns(site, tools, rounds)
+
+
+def in_turns(site: Site, tools: list[str], rounds: int) -> list[dict[str, object]]:
+    """Each tool once a round, another one first in each."""
+    site.out.mkdir(exist_ok=True)
+    rows = []
+    try:
+        for turn in range(rounds):
+            start = turn % len(tools)
+            for tool in tools[start:] + tools[:start]:
+                rows.append(measure(tool, site, again=3 if tool == "wright" else 1))
+    finally:
+        lab.down(site.cluster.name)
+    return rows
+
+
+def median(rows: list[dict[str, object]], tool: str, what: str) -> float:
+    """Over all runs of the tool."""
+    values = [row[what] for row in rows if row["tool"] == tool]
+    return statistics.median(
+        one for value in values for one in (value if isinstance(value, list) else [value])
+    )
+
+
+def judge(rows: list[dict[str, object]], many: list[dict[str, object]]) -> None:
+    """Medians, ratios, and whether each goal is met."""
+    ours = {what: median(rows, "wright", what) for what in ("first", "again")}
+    print(f"\n{'medians':<10}{'first s':>10}{'again s':>10}   times ours: first, again (goal)")
+    print(f"{'wright':<10}{ours['first']:10.2f}{ours['again']:10.2f}")
+    for tool, goals in GOALS.items():
+        if any(row["tool"] == tool for row in rows):
+            theirs = {what: median(rows, tool, what) for what in ours}
+            ratios = [theirs[what] / ours[what] for what in ours]
+            verdicts = [
+                f"{ratio:.1f} ({goal}: {'met' if ratio >= goal else 'MISSED'})"
+                for ratio, goal in zip(ratios, goals, strict=True)
+            ]
+            print(f"{tool:<10}{theirs['first']:10.2f}{theirs['again']:10.2f}   {', '.join(verdicts)}")
+    for what in ours if many else ():
+        ratio = median(many, "wright", what) / ours[what]
+        word = "met" if ratio <= MANY_GOAL else "MISSED"
+        print(
+            f"many/few hosts, {what}: {median(many, 'wright', what):.2f} s, {ratio:.2f} ({MANY_GOAL}: {word})"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""A whole export: files, what Ansible needs to put them in place, and what containers need."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from clusterwright.build.export.exported import Exported, archive
+from clusterwright.build.export.inventory import inventory
+from clusterwright.build.export.places import Places, places_of
+from clusterwright.build.export.playbook import playbook
+from clusterwright.build.export.readme import readme
+from clusterwright.build.export.steps import steps
+from clusterwright.build.resources import Given
+from clusterwright.spec.cluster import Cluster
+
+# Ansible at its quickest: one connection a host that is kept, modules through it without a file, no facts.
+_ANSIBLE_CFG = """[defaults]
+inventory = inventory.yaml
+forks = 64
+gathering = explicit
+interpreter_python = /usr/bin/python3
+
+[ssh_connection]
+pipelining = true
+ssh_args = -o ControlMaster=auto -o ControlPersist=60s
+"""
+
+
+def export(
+    cluster: Cluster,
+    given: Given,
+    *,
+    ansible: bool = False,
+    compose: bool = False,
+    with_secrets: bool = False,
+) -> dict[str, Exported]:
+    """`{path below the folder: file}`."""
+    files = places_of(cluster, given)
+    found = files.exported(with_secrets=with_secrets) | {"library.tar": Exported(archive(given.payload))}
+    if ansible:
+        found |= _ansible(cluster, given, files)
+    found["README.md"] = Exported(readme(cluster, given, files, ansible=ansible, compose=compose))
+    return found
+
+
+def _ansible(cluster: Cluster, given: Given, files: Places) -> dict[str, Exported]:
+    header = given.header()
+    return {
+        "ansible.cfg": Exported(header + _ANSIBLE_CFG),
+        "inventory.yaml": Exported(header + yaml_text(inventory(cluster))),
+        "site.yaml": Exported(header + yaml_text(playbook(cluster, steps(cluster, given), files))),
+    }
+
+
+def yaml_text(document: Any) -> str:
+    """Block style, in the order given."""
+    yaml = YAML()
+    yaml.width = 4096
+    stream = io.StringIO()
+    yaml.dump(document, stream)
+    return stream.getvalue()

@@ -1,0 +1,36 @@
+"""One file of an export."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SECRET = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Its content, and the mode that it has in the exported folder."""
+
+    content: str | bytes
+    mode: int = 0o644
+
+    @property
+    def data(self) -> bytes:
+        """The content as bytes."""
+        return self.content.encode() if isinstance(self.content, str) else self.content
+
+
+def archive(files: Mapping[str, str | bytes]) -> bytes:
+    """A tar archive of `{path: content}`, of root's, and the same bytes for the same files."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for path, content in sorted(files.items()):
+            data = content.encode() if isinstance(content, str) else content
+            entry = tarfile.TarInfo(path)
+            entry.size, entry.mode = len(data), 0o644
+            entry.uname = entry.gname = "root"
+            tar.addfile(entry, io.BytesIO(data))
+    return stream.getvalue()

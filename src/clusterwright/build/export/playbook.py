@@ -1,0 +1,119 @@
+"""The playbook for Ansible: what `wright apply` does, in the same order, with modules of ansible-core alone.
+
+All hosts go through one task after the other, so that what serves is there before what uses it. What it does not
+do: try Slurm's daemons on the new files first, drain hosts, keep what can be undone, remove what is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clusterwright.build.export.fold import ALL
+from clusterwright.build.export.inventory import group_of
+from clusterwright.build.export.places import Places
+from clusterwright.build.export.steps import Step, of_kind, widest
+from clusterwright.build.export.tasks import BUILTIN, restart, restart_name, running, task_of
+from clusterwright.build.resources import File, Package, Sysctl, Unit
+from clusterwright.build.roles.training import LIBRARY
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.distributions import is_rhel_kind
+
+Task = dict[str, Any]
+
+SYSCTL_FOLDER, HOST_NAME = "/etc/sysctl.d/", "/etc/hostname"
+NAMED, LOADED = "set the host's name", "load the kernel's settings"
+
+
+def playbook(cluster: Cluster, found: Sequence[Step], files: Places) -> list[Task]:
+    """One play: packages, what the roles want in their order, what changed restarted, units, the library."""
+    units = [unit for _step, unit in of_kind(found, Unit)]
+    first = [step for step in found if getattr(step.resource, "early", False)]
+    rest = [step for step in found if step not in first]
+    tasks = [
+        *_resources(cluster, first, files, units),
+        *_packages(cluster, first),
+        *_packages(cluster, rest),
+        *_resources(cluster, rest, files, units),
+        {"name": "restart what reads what has changed", "meta": "flush_handlers"},
+        *_units(cluster, found),
+        *_library(),
+    ]
+    play = {"name": f"cluster {cluster.name}", "hosts": "all", "gather_facts": False}
+    return [play | {"tasks": tasks, "handlers": _handlers(cluster, found)}]
+
+
+def _packages(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+    """All packages that the same hosts want in one call."""
+    rhel = is_rhel_kind(cluster.os)
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for step, package in of_kind(found, Package):
+        version = f"{'-' if rhel else '='}{package.version}*" if package.version else ""
+        rows.setdefault(step.hosts, []).append(package.name + version)
+    lean = {"install_weak_deps": False} if rhel else {"install_recommends": False}
+    return [
+        {
+            "name": "packages",
+            f"{BUILTIN}.{'dnf' if rhel else 'apt'}": {"name": names, "state": "present", **lean},
+            **_where(cluster, hosts),
+            "tags": ["packages"],
+        }
+        for hosts, names in rows.items()
+    ]
+
+
+def _resources(cluster: Cluster, found: Sequence[Step], files: Places, units: Sequence[Unit]) -> list[Task]:
+    tasks = []
+    for step in found:
+        task = task_of(step.resource, files.source(step.resource))
+        if task is not None:
+            notified = [restart_name(unit) for unit in units if step.resource.id in unit.restart_on]
+            notified += _settings(step)
+            tasks.append(task | _where(cluster, step.hosts) | ({"notify": notified} if notified else {}))
+    return tasks
+
+
+def _settings(step: Step) -> list[str]:
+    """The handler that makes a file of the kernel's count at once."""
+    if not isinstance(step.resource, File):
+        return []
+    path = step.resource.path
+    return [NAMED] if path == HOST_NAME else [LOADED] if path.startswith(SYSCTL_FOLDER) else []
+
+
+def _units(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+    """Once what changed has been restarted, most of these run already."""
+    return [
+        task | _where(cluster, step.hosts) for step, unit in of_kind(found, Unit) for task in running(unit)
+    ]
+
+
+def _library() -> list[Task]:
+    """What `wright train` runs on the hosts."""
+    folder = {"path": LIBRARY, "state": "directory", "owner": "root", "group": "root", "mode": "0755"}
+    unpacked = {"src": "library.tar", "dest": LIBRARY, "owner": "root", "group": "root"}
+    return [
+        {"name": LIBRARY, f"{BUILTIN}.file": folder, "tags": ["library"]},
+        {"name": "library", f"{BUILTIN}.unarchive": unpacked, "tags": ["library"]},
+    ]
+
+
+def _handlers(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+    """In the order in which they run: the kernel's settings, then units as the roles have them."""
+    name = {"name": NAMED, f"{BUILTIN}.command": {"argv": ["hostname", "{{ inventory_hostname }}"]}}
+    files = [f"{file.path}" for _step, file in of_kind(found, File) if file.path.startswith(SYSCTL_FOLDER)]
+    loaded = {"name": LOADED, f"{BUILTIN}.command": {"argv": ["sysctl", "--quiet", "--load", *files]}}
+    units = [restart(unit) | _where(cluster, step.hosts) for step, unit in of_kind(found, Unit)]
+    return [name, *([loaded] if of_kind(found, Sysctl) and files else []), *units]
+
+
+def _where(cluster: Cluster, hosts: Sequence[str]) -> Task:
+    """The condition that holds on exactly these hosts; none where it holds on all."""
+    places = widest(cluster, hosts)
+    if places == (ALL,):
+        return {}
+    groups = [place for place in places if not place.startswith("hosts/")]
+    words = [f"'{group_of(cluster, place)}' in group_names" for place in groups]
+    alone = [place.removeprefix("hosts/") for place in places if place.startswith("hosts/")]
+    words += [f"inventory_hostname in {alone}"] if alone else []
+    return {"when": " or ".join(words)}

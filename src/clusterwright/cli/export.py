@@ -1,0 +1,38 @@
+"""`wright export CLUSTER --out DIR`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def export(
+    cluster: Path, /, *, out: Path, ansible: bool = False, compose: bool = False, with_secrets: bool = False
+) -> int:
+    """Write the cluster as files that need no Clusterwright: for Ansible, for containers, for copying by hand.
+
+    Parameters
+    ----------
+    cluster
+        The cluster file.
+    out
+        The folder: new, empty, or an earlier export, which is replaced.
+    ansible
+        An inventory and a playbook, too.
+    compose
+        A compose file and what its images are made of, too.
+    with_secrets
+        The munge key and the like, too; each readable by its owner only.
+    """
+    from clusterwright.build.apply import given_for  # noqa: PLC0415 (start-up time)
+    from clusterwright.build.export.export import export as exported  # noqa: PLC0415
+    from clusterwright.cli._show import say  # noqa: PLC0415
+    from clusterwright.edge.trees import write_files  # noqa: PLC0415
+    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+
+    spec = load_cluster(cluster)
+    given = given_for(spec, str(cluster))
+    files = exported(spec, given, ansible=ansible, compose=compose, with_secrets=with_secrets)
+    write_files(out, {path: (file.data, file.mode) for path, file in files.items()})
+    say(f"{len(files)} files for {len(spec.hosts())} hosts in {out}")
+    say(f"next: read {out / 'README.md'}")
+    return 0
