@@ -81,5 +81,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """The known name that is meant, if one is close."""
     from difflib import get_close_matches  # noqa: PLC0415 (only when something is wrong)
 
-    close = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return close[0] if close else None
+    lowered = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.6)
+    return lowered[close[0]] if close else None

@@ -128,7 +128,7 @@ def test_scratch_disks_are_mounted_beside_the_shared_folder():
         ([("partitions:", "slurm: {ports: [20, 30]}\npartitions:")], ["port-range"]),
         ([("name: lab", "name: lab\nlab: {}")], []),
         ([("name: lab", 'name: lab\nlab: {}\nsoftware: {slurm: "22.05.8"}')], []),
-        ([("name: lab", 'name: lab\nlab: {}\nsoftware: {slurm: "22.051"}')], ["lab-unsupported"]),
+        ([("name: lab", 'name: lab\nlab: {}\nsoftware: {slurm: "22.051"}')], ["lab-unsupported", "slurm-release"]),
     ],
 )  # fmt: skip
 def test_other_rules(pairs, expected):

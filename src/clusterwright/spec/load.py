@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -116,17 +116,51 @@ def check_job_against(
 def _whole(model: type[Whole], source: Source, kind: Kind) -> Whole:
     if () in source.faulty:
         raise SpecError(*source.findings)
-    found = list(source.findings)
+    found, bad = list(source.findings), set(source.faulty)
+    whole: Whole | None
     try:
         whole = model.model_validate(source.values)
     except ValidationError as why:
-        from clusterwright.spec.report import findings  # noqa: PLC0415 (only for a file that is wrong)
+        from clusterwright.spec.report import faulty, findings  # noqa: PLC0415 (only for a file that is wrong)
 
-        raise SpecError(*_in_order([*found, *findings(why, source, kind)])) from why
-    found += _placed(clashes(kind, whole), {kind: source}, kind)
-    if found:
+        found += findings(why, source, kind)
+        bad |= faulty(why, source)
+        misspelt = any(one.code == "unknown-key" for one in found)  # a value is not where it was meant to be
+        whole = None if misspelt or kind == "job" else _rest(model, source.values, bad)
+    if whole is not None:
+        agreed = [clash for clash in clashes(kind, whole) if not _touches(clash, bad)]
+        found += _placed(agreed, {kind: source}, kind)
+    if found or whole is None:
         raise SpecError(*_in_order(found))
     return whole
+
+
+def _rest(model: type[Whole], values: Mapping[str, Any], bad: Collection[Loc]) -> Whole | None:
+    """The file with the default of each value that is wrong, so that the rules speak of the rest too."""
+    rest = _copy(values)
+    for loc in bad:
+        place: Any = rest
+        path = list(loc)
+        while path and isinstance(path[-1], int):  # the other items of a list would change their places
+            path.pop()
+        for part in path[:-1]:
+            place = place.get(part) if isinstance(place, dict) else None
+        if path and isinstance(place, dict):
+            place.pop(path[-1], None)
+    try:
+        return model.model_validate(rest)
+    except ValidationError:
+        return None
+
+
+def _copy(value: Any) -> Any:
+    return {key: _copy(inner) for key, inner in value.items()} if isinstance(value, Mapping) else value
+
+
+def _touches(clash: Clash, bad: Collection[Loc]) -> bool:
+    """True when a side of it is, holds, or lies in, a value that is wrong anyway."""
+    sides = [side.loc if isinstance(side, In) else side for side in clash.at]
+    return any(side[: len(loc)] == loc[: len(side)] for side in sides for loc in bad)
 
 
 def _in_order(found: Iterable[Finding]) -> list[Finding]:

@@ -17,6 +17,8 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from clusterwright.spec.field import refuse
 
 _HOST = r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?"  # RFC 1123 label, lower case, starting with a letter
+_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_SERVER = rf"{_LABEL}(\.{_LABEL}){{0,9}}"  # of the site: a plain name, a name with its domain, or an address
 _ACCOUNT = r"[a-z_][a-z0-9_-]{0,31}"  # useradd(8)
 _WORD = r"[A-Za-z][A-Za-z0-9_.-]{0,63}"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,254}"  # POSIX environment variable name
@@ -191,6 +193,10 @@ _ACCOUNT_RULE = "lower-case letters, digits, _ and -, at most 32"
 _WORD_RULE = "letters, digits, _, . and -, first a letter, at most 64"
 
 HostName = Annotated[str, *_matching(_HOST, "a host name", _HOST_RULE)]
+ServerName = Annotated[
+    str,
+    *_matching(_SERVER, "the name or address of a server", "a name such as filer.example.org, or an address"),
+]
 ClusterName = Annotated[str, *_matching(_HOST, "a cluster name", _HOST_RULE)]
 AccountName = Annotated[
     str, *_matching(_ACCOUNT, "a user or group name", _ACCOUNT_RULE), AfterValidator(_no_system_account)

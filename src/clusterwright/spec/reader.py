@@ -99,7 +99,18 @@ def _syntax(source: Source, why: YAMLError) -> Finding:
         marks = [mark for mark in (why.context_mark, why.problem_mark) if mark is not None]
     spots = sorted({(mark.line + 1, mark.column + 1) for mark in marks})
     places = tuple(source.spot(*spot) for spot in spots) or (Place(source.file),)
-    return Finding("yaml-syntax", f"this is not YAML: {printable(problem)}", _syntax_mend(problem), places)
+    near = [source.line(number) for line, _ in spots for number in (line - 1, line) if number]
+    mend = next(filter(None, map(_colon_mend, near)), "") or _syntax_mend(problem)
+    return Finding("yaml-syntax", f"this is not YAML: {printable(problem)}", mend, places)
+
+
+def _colon_mend(line: str) -> str:
+    """For a colon without a space, or of another keyboard, in a line at the fault or just above it."""
+    if found := re.match(r"\s*(?:- )?([\w-]+)\N{FULLWIDTH COLON}\s*(.*)", line):
+        return f"write the colon as `:`, with a space after it: `{found[1]}: {found[2]}`"
+    if found := re.match(r"\s*(?:- )?([a-z_]+):([^\s:/]\S*)$", line):
+        return f"put a space after the colon: `{found[1]}: {found[2]}`"
+    return ""
 
 
 def _syntax_mend(problem: str) -> str:

@@ -34,6 +34,11 @@ def findings(why: ValidationError, source: Source, kind: Kind) -> Iterator[Findi
             yield teller.tell(error, loc)
 
 
+def faulty(why: ValidationError, source: Source) -> set[Loc]:
+    """The path of everything that is wrong."""
+    return {path_of(error["loc"], source.values) for error in why.errors(include_url=False)}
+
+
 def path_of(loc: tuple[int | str, ...], values: Any) -> Loc:
     """The path in the file: pydantic's own, without the tags that it adds for unions and keys."""
     path: list[str | int] = []

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from clusterwright.spec.field import Cost, Section, setting
-from clusterwright.spec.names import HostName, HostPath, LoginName, Version, Word, Zone
+from clusterwright.spec.names import HostPath, LoginName, ServerName, Version, Word, Zone
 from clusterwright.spec.networks import Subnet
 from clusterwright.spec.quantities import Duration
 from clusterwright.spec.repositories import Repository
@@ -33,6 +33,10 @@ class Software(Section):
     repositories: dict[Word, Repository] = setting(
         "Package repositories of the site's, by name, beside the distribution's own; Slurm's packages may be there.",
         cost=Cost.RESTART, default={},
+    )  # fmt: skip
+    slurm_packages: Literal["auto", "distribution", "schedmd"] = setting(
+        "Who made Slurm's packages, and so their names; auto: the distribution where it has that release.",
+        cost=Cost.RESTART, default="auto", example="distribution",
     )  # fmt: skip
     driver: Version | None = setting("NVIDIA driver.", cost=Cost.REBOOT, default=None, example='"580.95"')
     cuda: Version | None = setting("CUDA toolkit.", cost=Cost.DRAIN, default=None, example='"12.8"')
@@ -80,8 +84,8 @@ class Time(Section):
     """Clocks."""
 
     zone: Zone = setting("Time zone of every host.", default="UTC", example="Asia/Shanghai")
-    servers: tuple[HostName, ...] = setting(
-        "NTP servers of the control host; the others follow it.", default=(), example="[ntp1]"
+    servers: tuple[ServerName, ...] = setting(
+        "NTP servers of the control host; the others follow it.", default=(), example="[ntp1, pool.ntp.org]"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clusterwright.spec.field import Cost, Section, setting
-from clusterwright.spec.names import HostName, HostPath, MountOption, Word
+from clusterwright.spec.names import HostPath, MountOption, ServerName, Word
 from clusterwright.spec.quantities import Size
 
 
@@ -21,7 +21,9 @@ class Nfs(_Folder):
     """A folder served over NFS by a host of the cluster or by another server."""
 
     kind: Literal["nfs"] = setting("Served over NFS.", cost=Cost.DRAIN, example="nfs")
-    server: HostName = setting("Host that serves it.", cost=Cost.DRAIN, example="control")
+    server: ServerName = setting(
+        "Host of the cluster, or of the site, that serves it.", cost=Cost.DRAIN, example="control"
+    )
     export: HostPath | None = setting(
         "Path on the server; the same path if left out.", cost=Cost.DRAIN, default=None, example="/srv/shared"
     )
@@ -34,7 +36,7 @@ class Lustre(_Folder):
     """A Lustre file system that the site runs."""
 
     kind: Literal["lustre"] = setting("A Lustre file system.", cost=Cost.DRAIN, example="lustre")
-    servers: tuple[HostName, ...] = setting(
+    servers: Annotated[tuple[ServerName, ...], Field(min_length=1)] = setting(
         "Management servers (MGS).", cost=Cost.DRAIN, example="[mgs1, mgs2]"
     )
     filesystem: Word = setting("Its name.", cost=Cost.DRAIN, example="scratch")
@@ -44,7 +46,9 @@ class Ceph(_Folder):
     """A CephFS that the site runs."""
 
     kind: Literal["ceph"] = setting("A CephFS.", cost=Cost.DRAIN, example="ceph")
-    monitors: tuple[HostName, ...] = setting("Monitor hosts.", cost=Cost.DRAIN, example="[mon1, mon2, mon3]")
+    monitors: Annotated[tuple[ServerName, ...], Field(min_length=1)] = setting(
+        "Monitor hosts.", cost=Cost.DRAIN, example="[mon1, mon2, mon3]"
+    )
     filesystem: Word = setting("Its name.", cost=Cost.DRAIN, default="cephfs", example="cephfs")
 
 

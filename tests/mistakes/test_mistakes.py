@@ -1,0 +1,170 @@
+"""Mistakes that people make in a cluster file: each is refused, at its place, with a mend that works.
+
+A row is one change of good.yaml. `follow` is what its mend asks, as a change of the bad text; without it the
+mend is followed by what it says alone.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from clusterwright.cli.validate import validate
+from clusterwright.errors import EXIT_USAGE, SpecError
+from clusterwright.spec.load import cluster_of
+from clusterwright.spec.reader import read
+
+HERE = Path(__file__).parent
+GOOD = (HERE / "good.yaml").read_text()
+TABLES = sorted(file for file in HERE.glob("*.yaml") if file.name != "good.yaml")
+ROWS = [(file.stem, row) for file in TABLES for row in YAML(typ="safe").load(file)]
+TOKEN = r'"[^"]*"|\[[^\]]*\]|[^\s,\]}]+'
+
+
+def changed(text, change):
+    """The text with each old part, which is there exactly once, as the new one."""
+    for old, new in change.items():
+        assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
+        text = text.replace(old, new)
+    return text
+
+
+def findings(text):
+    """Everything that is said of a cluster file."""
+    try:
+        cluster_of(read(text, "cluster.yaml"))
+    except SpecError as error:
+        return error.findings
+    return ()
+
+
+def followed(text, finding):
+    """The text after its mend, where the mend says what to write and where; None where it is for a person."""
+    for pattern in (
+        r"did you mean `([^`]+)`\?",
+        r'write it in quotes: (?:\w+: )?(".+")$',
+        r"write it without quotes: \w+: (\S+)$",
+        r"(?:lower|raise) it to (\S+)$",
+        r"^write (\S+|\[.+\])$",
+        r"set (?P<field>[\w.]+) to ([^\s,]+)",
+    ):
+        if found := re.search(pattern, finding.mend):
+            field = found.groupdict().get("field", "").rpartition(".")[2]
+            place = next((one for one in finding.places if one.path.endswith(field)), None)
+            is_key = finding.code == "unknown-key"
+            if place is None or place.shown == "(not given)":
+                return None
+            return written(text, place, found[found.re.groups], is_key=is_key)
+    return None
+
+
+def written(text, place, value, *, is_key):
+    """The text with the value (or key) at a place as another; a list has its place at its key."""
+    lines = text.splitlines(keepends=True)
+    line, at = lines[place.line - 1], place.column - 1
+    token = re.compile(TOKEN).match(line, at)[0]
+    if line.startswith(place.shown, at) and place.shown:
+        token = place.shown
+    if token.endswith(":") and not is_key:
+        at += len(token) + 1
+        token = re.compile(TOKEN).match(line, at)[0]
+    lines[place.line - 1] = line[:at] + value + ":" * token.endswith(":") + line[at + len(token) :]
+    return "".join(lines)
+
+
+def test_the_good_file_is_good():
+    """And has something in every section that a real cluster has."""
+    cluster = cluster_of(read(GOOD, "cluster.yaml"))
+
+    assert cluster.model_fields_set == set(type(cluster).model_fields) - {"lab"}
+
+
+def test_there_are_many_and_each_is_another():
+    """No two rows make the same change."""
+    changes = [str(row["change"]) for _, row in ROWS]
+
+    assert len(ROWS) >= 150
+    assert len(set(changes)) == len(changes)
+
+
+@pytest.mark.parametrize(("table", "row"), ROWS, ids=[f"{table}: {row['say']}" for table, row in ROWS])
+def test_a_mistake_is_refused_at_its_place(table, row):
+    """With its code, the line and column of what was written, and the mend."""
+    bad = changed(GOOD, row["change"])
+    found = findings(bad)
+    mine = [one for one in found if one.code == row["code"]]
+    others = {one.code for one in found} - {row["code"]}
+    lines = [*bad.split("\n"), ""]
+
+    assert mine, [str(one) for one in found]
+    assert others <= set(row.get("also", ())) or row.get("also") == "any", others
+    assert any(row["mend"] in one.mend for one in mine), mine[0].mend
+    for one in mine:
+        assert one.places
+        for place in one.places:
+            assert 1 <= place.line <= len(lines)
+            assert 1 <= place.column <= len(lines[place.line - 1]) + 1
+    if "place" in row:
+        assert row["place"] in [place.path for one in mine for place in one.places]
+
+
+@pytest.mark.parametrize(("table", "row"), ROWS, ids=[f"{table}: {row['say']}" for table, row in ROWS])
+def test_a_mend_that_is_followed_makes_the_file_good(table, row):
+    """By the row's own words, or by the mend's words alone."""
+    bad = changed(GOOD, row["change"])
+    if "follow" in row:
+        assert findings(changed(bad, row["follow"])) == ()
+        return
+    mended = bad
+    for _ in range(4):  # a mistake may show in several places
+        found = [one for one in findings(mended) if one.code == row["code"]]
+        after = followed(mended, found[0]) if found else None
+        mended = after or mended
+        if after is None:
+            break
+    if mended == bad:
+        pytest.skip("its mend is for a person: it cannot be followed by a program")
+    assert findings(mended) == ()
+
+
+def test_most_mends_are_followed():
+    """A skip above is the exception."""
+    followed_by = [
+        row
+        for _, row in ROWS
+        if "follow" in row
+        or any(followed(changed(GOOD, row["change"]), one) for one in findings(changed(GOOD, row["change"])))
+    ]
+
+    assert len(followed_by) >= 0.9 * len(ROWS)
+
+
+def test_all_mistakes_of_a_file_are_said_at_once(tmp_path, capsys):
+    """Twelve at a time, in the order of the file, by the command that a user types."""
+    rows = [
+        row
+        for table, row in ROWS
+        if row["say"]
+        in {
+            "two users with one id", "a default time over the longest", "one program for off and on",
+            "a mount over home", "more free space than space", "shares that add to nothing",
+            "qualities of service that preempt each other", "a reservation for nobody",
+            "a host of the cluster as its time", "two ports for srun", "more for one than for all",
+            "accounting on a compute host",
+        }
+    ]  # fmt: skip
+    text = GOOD
+    for row in rows:
+        text = changed(text, row["change"])
+    file = tmp_path / "cluster.yaml"
+    file.write_text(text)
+    code = validate(file)
+    said = capsys.readouterr().err
+
+    assert len(rows) == 12
+    assert code == EXIT_USAGE
+    assert "cluster.yaml: 12 errors" in said
+    assert [one["code"] in said for one in rows] == [True] * 12
+    lines = [int(line) for line in re.findall(r"error\[[^\n]*\n  \S+:(\d+):\d+", said)]
+    assert lines == sorted(lines)
