@@ -62,8 +62,8 @@ def rpm_installed(host: Host) -> Installed:
 
 
 def fits(version: str, wanted: str) -> bool:
-    """True for a version of that release: 24.11.5-4 is of 24.11, and 24.110 is not."""
-    return version.startswith(wanted) and not version[len(wanted) :][:1].isdigit()
+    """True for a version of that release: 24.11.5-4 is of 24.11, and 24.110 is not; all are, where none is named."""
+    return not wanted or (version.startswith(wanted) and not version[len(wanted) :][:1].isdigit())
 
 
 def wanted_of(host: Host) -> List[Json]:

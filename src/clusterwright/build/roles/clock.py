@@ -18,7 +18,7 @@ def clock(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     header, system = given.header(), distribution(cluster)
     unit, options = system.unit("chrony.service"), system.word("DAEMON_OPTS")
     text = chrony_conf(cluster, host, header)
-    check = ("chronyd", "-p", "-f", "{}")
+    check = () if cluster.os == "ubuntu-20.04" else ("chronyd", "-p", "-f", "{}")  # -p came with chrony 4.0
     files = [File(path=system.path("/etc/chrony/chrony.conf"), content=text, validate=check)]
     if cluster.lab is not None:
         defaults = system.path("/etc/default/chrony")
