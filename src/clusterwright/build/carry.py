@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from clusterwright.build.drain import Drains, Say
 from clusterwright.build.report import HostReport, Report
 from clusterwright.build.waves import batch_size, waves
+from clusterwright.build.way_back import way_back
 from clusterwright.build.work import Work
 from clusterwright.edge.ssh import fan_out
 from clusterwright.spec.names import fold
@@ -46,7 +47,7 @@ def carry_out(
     started = work.clock.monotonic()
     batch_size(care.batch, 1)  # refused before any host is asked
     drains = Drains(work.cluster, work.remote, work.clock, care.wait_s, care.say, work.when)
-    looked = fan_out(list(hosts), lambda host: _way_back(work, work.ask(host, "check")))
+    looked = fan_out(list(hosts), lambda host: way_back(work.cluster, work.ask(host, "check")))
     seen = _left_out(looked, drains, care)
     shown = {host: _clock(report, final=False) for host, report in seen.items()}
     report = _report(work, shown, started, dry=True)
@@ -145,22 +146,4 @@ def _words(report: HostReport) -> str:
     return (
         f"its clock is {format_duration(round(abs(off)))} {'ahead of' if off > 0 else 'behind'} ours; munge refuses "
         "more than 5 minutes, so Slurm cannot use the host. See `chronyc tracking` there; `chronyc makestep` sets it"
-    )
-
-
-def _way_back(work: Work, seen: HostReport) -> HostReport:
-    """A firewall that would shut out the very address by which we came is refused before it is made."""
-    ours = {str(address) for address in work.cluster.host(seen.host).addresses.values()}
-    closing = any(change.id == "file:/etc/clusterwright/firewall.nft" for change in seen.changes)
-    management = str(work.cluster.host(seen.host).management)
-    if not closing or seen.error or seen.reached_at in ("", management):
-        return seen
-    kind = (
-        "another address of the host" if seen.reached_at in ours else "an address that the file does not name"
-    )
-    return replace(
-        seen,
-        blame="host",
-        error=f"ssh came in at {seen.reached_at}, {kind}; the firewall leaves SSH open on {management} only. "
-        "Reach the host by that address (HostName in ssh_config), or set security.firewall to false",
     )

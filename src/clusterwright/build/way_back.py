@@ -17,7 +17,8 @@ def way_back(cluster: Cluster, seen: HostReport) -> HostReport:
     if not closing or seen.error:
         return seen
     host = cluster.host(seen.host)
-    return replace(seen, error=_address(host, seen) or _port(cluster, seen) or _source(cluster, host, seen))
+    error = _address(host, seen) or _port(cluster, seen) or _source(cluster, host, seen)
+    return replace(seen, error=error, blame="host") if error else seen
 
 
 def _address(host: Host, seen: HostReport) -> str:

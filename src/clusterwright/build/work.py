@@ -75,6 +75,8 @@ def read_answer(host: str, done: Done, sent: float = 0.0, came: float = 0.0) -> 
         interrupted=facts["interrupted"],
         job_steps=facts["job_steps"],
         reached_at=facts["reached_at"],
+        reached_port=facts.get("reached_port", ""),
+        came_from=facts.get("came_from", ""),
         seconds=done.seconds,
         blame=blame if error else "",
         clock_off_s=_off(facts.get("now"), sent, came),
