@@ -73,8 +73,9 @@ def distribution(cluster: Cluster) -> Distribution:
 
 def slurm_packages(cluster: Cluster, part: Part) -> tuple[Package, ...]:
     """The packages of one part of Slurm, of the release that the file names."""
-    version = cluster.software.slurm
-    own_deb = distribution(cluster).family == "debian" and has_own(cluster.os, version)
+    version, maker = cluster.software.slurm, cluster.software.slurm_packages
+    theirs = has_own(cluster.os, version) if maker == "auto" else maker == "distribution"
+    own_deb = distribution(cluster).family == "debian" and theirs
     names = (_RPM if is_rhel_kind(cluster.os) else _OWN_DEB if own_deb else _DEB)[part]
     return tuple(Package(name=name, version=version) for name in names)
 

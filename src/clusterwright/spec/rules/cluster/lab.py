@@ -12,7 +12,7 @@ _SLURM = {"debian-12": "22.05", "debian-13": "24.11"}
 
 
 def lab(cluster: Cluster) -> Iterator[Clash]:
-    """The hosts of a lab run Debian with its own Slurm."""
+    """The hosts of a lab run Debian with its own Slurm, or one that the file names a repository of."""
     if cluster.lab is None:
         return
     if cluster.os not in _SLURM:
@@ -24,7 +24,7 @@ def lab(cluster: Cluster) -> Iterator[Clash]:
         )
         return
     version, has = cluster.software.slurm, _SLURM[cluster.os]
-    if version != has and not version.startswith(f"{has}."):
+    if version != has and not version.startswith(f"{has}.") and not cluster.software.repositories:
         yield Clash(
             "lab-unsupported",
             f"a lab's hosts with {cluster.os} have Slurm {has}, not {version}",

@@ -28,7 +28,7 @@ def slurm_packages(cluster: Cluster) -> Iterator[Clash]:
             mend,
             _WHERE,
         )
-    elif not can_be_built(os, wanted):
+    elif not can_be_built(os, wanted) and cluster.software.slurm_packages != "distribution":
         newer = 'set `slurm: "23.11"` or later, which Slurm\'s own packaging makes'
         mend = f"{take_own}, or {newer}" if take_own else newer
         yield Clash(
