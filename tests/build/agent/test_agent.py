@@ -248,7 +248,7 @@ def test_the_receipt_says_what_was_written(host):
 @pytest.mark.parametrize(("name", "text"), agent_sources(), ids=lambda value: value[-12:])
 def test_the_agent_is_readable_for_python_3_6(name, text):
     """Hosts may be old: RHEL 8 has 3.6."""
-    ast.parse(text, filename=name, feature_version=(3, 6))
+    assert ast.parse(text, filename=name, feature_version=(3, 6)).body
 
 
 def test_nothing_of_the_bundle_is_on_the_command_line():

@@ -133,4 +133,4 @@ def test_the_answer_is_found_behind_a_banner(before):
 )
 def test_what_runs_on_hosts_is_python_3_6(path):
     """RHEL 8's platform Python reads it, as far as grammar goes."""
-    ast.parse(path.read_text(), feature_version=(3, 6))
+    assert ast.parse(path.read_text(), feature_version=(3, 6)).body

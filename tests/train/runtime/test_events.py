@@ -38,9 +38,12 @@ def test_a_loss_that_json_has_no_word_for_is_null(tmp_path, loss):
     assert event["loss_hex"] == loss.hex()
 
 
-def test_without_a_folder_nothing_is_written():
+def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     """Nobody asked."""
+    monkeypatch.chdir(tmp_path)
     events.Events(None, 0, 0).write("step", step=1)
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_tears_one_line_and_ends_nothing(tmp_path, capsys):

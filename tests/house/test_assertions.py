@@ -1,0 +1,58 @@
+"""Every test can fail: it asserts something, and not a constant.
+
+A test that ends with `true` is worse than none (defect D9 of build tools before ours).
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+FAILING = {"raises", "fail", "warns", "deprecated_call"}  # of pytest
+
+
+def asserting(function, helpers):
+    """True when something in it can make it fail: by itself, or in a function of its file that it calls."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert) and not isinstance(node.test, ast.Constant):
+            return True
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name in FAILING or name in helpers:
+                return True
+    return False
+
+
+def without_assertion(text):
+    """The tests of a file that cannot fail."""
+    functions = [
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    helpers = {
+        one.name for one in functions if not one.name.startswith("test_") and asserting(one, frozenset())
+    }
+    tests = [one for one in functions if one.name.startswith("test_")]
+    return [f"{one.lineno} {one.name}" for one in tests if not asserting(one, helpers)]
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_test_asserts(path):
+    """Each has an assert, expects an exception, or calls a helper of its file that does."""
+    assert without_assertion(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "body", ["pass", "assert True", "run('true')", "assert 1", "print('ok')", "'''It works.'''"]
+)
+def test_a_test_that_cannot_fail_is_found(body):
+    """What a template leaves behind: a docstring, a constant, a command whose outcome nobody reads."""
+    assert without_assertion(f"def test_it():\n    {body}\n") == ["1 test_it"]
+
+
+def test_a_helper_that_asserts_counts():
+    """One level down, in the same file."""
+    text = "def holds(x):\n    assert x\n\ndef test_it():\n    holds(run())\n"
+
+    assert without_assertion(text) == []
