@@ -98,8 +98,27 @@ def install_packages(host: Host) -> None:
             del host.bundle["installed"]
 
 
-def apt_install(_host: Host, todo: List[Json]) -> None:
-    """With fresh lists only when the ones at hand do not do; a hold of ours gives way to a release of the file's."""
+def held_with(host: Host, todo: List[Json]) -> List[str]:
+    """Held packages of the same source as those that get another release: they have its version, and must follow."""
+    there = installed(host)
+    versions = {there[package["name"]][0] for package in todo if package["version"] and package["name"] in there}
+    return [name for name, (version, held) in there.items() if held and version in versions]
+
+
+def apt_install(host: Host, todo: List[Json]) -> None:
+    """A hold of ours gives way to a release of the file's; should we be cut short, the next apply holds again."""
+    loose = held_with(host, todo)
+    if loose:
+        must(["apt-mark", "unhold", *loose])
+    try:
+        apt_get(todo)
+    finally:
+        if loose:
+            run(["apt-mark", "hold", *loose])
+
+
+def apt_get(todo: List[Json]) -> None:
+    """With fresh lists only when the ones at hand do not do."""
     names = [package["name"] + (f"={package['version']}*" if package["version"] else "") for package in todo]
     over = ["--allow-change-held-packages"] if any(package["version"] for package in todo) else []
     argv = ["apt-get", "install", "-y", "--no-install-recommends", *APT, *over, *names]
