@@ -22,7 +22,7 @@ APT = (
 )
 ONLY_NEEDED = "--setopt=install_weak_deps=False"
 
-Installed = Dict[str, Tuple[str, bool]]  # name: version without its epoch, held
+Installed = Dict[str, Tuple[str, bool]]  # name: version, held
 
 
 def has_dnf(host: Host) -> bool:
@@ -49,21 +49,22 @@ def dpkg_installed(host: Host) -> Installed:
         line.split() for line in must(["dpkg-query", *folder, "--show", "--showformat", form]).splitlines()
     ]
     there = [row for row in rows if row[1:2] == ["installed"]]
-    return {name: (version.split(":")[-1], want == "hold") for want, _status, name, version in there}
+    return {name: (version, want == "hold") for want, _status, name, version in there}
 
 
 def rpm_installed(host: Host) -> Installed:
     """What rpm's database says, and dnf's list of locks."""
     root = ["--root", host.root] if host.root else []
-    form = "%{NAME} %{VERSION}-%{RELEASE}\\n"
+    form = "%{NAME} %{EPOCHNUM}:%{VERSION}-%{RELEASE}\\n"
     rows = [line.split() for line in must(["rpm", *root, "-qa", "--qf", form]).splitlines()]
     locks = set((read(host.at(LOCKS)) or b"").decode(errors="replace").split())
-    return {name: (version, f"{name}-*:{version}.*" in locks) for name, version in (row[:2] for row in rows)}
+    return {name: (version, f"{name}-{version}.*" in locks) for name, version in (row[:2] for row in rows)}
 
 
 def fits(version: str, wanted: str) -> bool:
     """True for a version of that release: 24.11.5-4 is of 24.11, and 24.110 is not; all are, where none is named."""
-    return not wanted or (version.startswith(wanted) and not version[len(wanted) :][:1].isdigit())
+    own = version.rsplit(":", maxsplit=1)[-1]  # without its epoch
+    return not wanted or (own.startswith(wanted) and not own[len(wanted) :][:1].isdigit())
 
 
 def wanted_of(host: Host) -> List[Json]:
@@ -83,7 +84,7 @@ def look_packages(host: Host) -> List[Json]:
         if not version:
             changes.append({"id": package["id"], "what": "install", "diff": "", "cost": "live"})
         elif not fits(version, package["version"]):
-            what = f"{version} -> {package['version']}"
+            what = f"{re.sub('^0:', '', version)} -> {package['version']}"
             changes.append({"id": package["id"], "what": what, "diff": "", "cost": "restart"})
     return changes
 
@@ -101,7 +102,9 @@ def install_packages(host: Host) -> None:
 def held_with(host: Host, todo: List[Json]) -> List[str]:
     """Held packages of the same source as those that get another release: they have its version, and must follow."""
     there = installed(host)
-    versions = {there[package["name"]][0] for package in todo if package["version"] and package["name"] in there}
+    versions = {
+        there[package["name"]][0] for package in todo if package["version"] and package["name"] in there
+    }
     return [name for name, (version, held) in there.items() if held and version in versions]
 
 
@@ -173,8 +176,8 @@ def do_hold(host: Host, resource: Json) -> None:
         must(["apt-mark", "hold", *names])
         return
     old = (read(host.at(LOCKS)) or b"").decode(errors="replace").splitlines()
-    kept = [line for line in old if not any(line.startswith(f"{name}-*:") for name in names)]
-    lines = kept + [f"{name}-*:{there[name][0]}.*" for name in names]
+    kept = [line for line in old if not any(re.match(re.escape(name) + r"-\d+:", line) for name in names)]
+    lines = kept + [f"{name}-{there[name][0]}.*" for name in names]
     os.makedirs(os.path.dirname(host.at(LOCKS)), exist_ok=True)
     with open(host.at(LOCKS) + ".wright-new", "w") as file:
         file.write("\n".join(lines) + "\n")

@@ -30,10 +30,6 @@ Host {names(cluster)}
 
 @once
 def names(cluster: Cluster) -> str:
-    """Few patterns for any number of hosts: `gpu-node?? gpu-node??-compute`."""
-    forms: dict[str, None] = {}
-    for host in cluster.hosts():
-        form = re.sub(r"[0-9](?=[0-9]*$)", "?", host.name)
-        for network in host.addresses:
-            forms[form if network == "management" else f"{form}-{network}"] = None
+    """Few patterns for any number of hosts: `control gpu-node? gpu-node??`. SSH is open on the plain names only."""
+    forms = {re.sub(r"[0-9](?=[0-9]*$)", "?", host.name): None for host in cluster.hosts()}
     return " ".join(forms)
