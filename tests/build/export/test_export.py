@@ -140,13 +140,11 @@ def test_groups_whose_names_ansible_would_confuse_stay_apart(altered):
             "role": "compute",
             "hosts": host,
             "cpus": {"cores_per_socket": 1},
-            "memory": "1GiB",
-            "addresses": {"management": address, "storage": storage},
+            "memory": "16GiB",
+            "switch": "leaf1",
+            "addresses": {"management": f"10.77.0.{last}", "compute": f"10.77.1.{last}"},
         }
-        for name, host, address, storage in [
-            ("a-1", "one", "10.77.0.50", "10.77.2.50"),
-            ("a_1", "two", "10.77.0.51", "10.77.2.51"),
-        ]
+        for name, host, last in [("a-1", "one", 50), ("a_1", "two", 51)]
     }
     partition = {"partitions.train.nodes": ["a100", "a-1", "a_1"]}
     cluster = altered({f"nodes.{name}": group for name, group in nodes.items()} | partition)

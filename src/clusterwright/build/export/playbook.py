@@ -7,6 +7,7 @@ do: try Slurm's daemons on the new files first, drain hosts, keep what can be un
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from clusterwright.build.export.fold import ALL
@@ -14,13 +15,14 @@ from clusterwright.build.export.inventory import group_of
 from clusterwright.build.export.places import Places
 from clusterwright.build.export.steps import Step, of_kind, widest
 from clusterwright.build.export.tasks import BUILTIN, restart, restart_name, running, task_of
-from clusterwright.build.resources import File, Package, Sysctl, Unit
+from clusterwright.build.resources import Directory, File, Package, Sysctl, Unit
 from clusterwright.build.roles.training import LIBRARY
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.distributions import is_rhel_kind
 
 Task = dict[str, Any]
 
+_THERE = {"/etc", "/etc/default", "/etc/systemd/system"}  # on every host of any distribution
 SYSCTL_FOLDER, HOST_NAME = "/etc/sysctl.d/", "/etc/hostname"
 NAMED, LOADED = "set the host's name", "load the kernel's settings"
 
@@ -31,6 +33,7 @@ def playbook(cluster: Cluster, found: Sequence[Step], files: Places) -> list[Tas
     first = [step for step in found if getattr(step.resource, "early", False)]
     rest = [step for step in found if step not in first]
     tasks = [
+        *_folders(cluster, found),
         *_resources(cluster, first, files, units),
         *_packages(cluster, first),
         *_packages(cluster, rest),
@@ -59,6 +62,25 @@ def _packages(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
             "tags": ["packages"],
         }
         for hosts, names in rows.items()
+    ]
+
+
+def _folders(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+    """Folders that a file needs and no role asks for, in one call: Ansible's copy makes none."""
+    asked = {folder.path for _step, folder in of_kind(found, Directory)}
+    rows: dict[tuple[str, ...], dict[str, None]] = {}
+    for step, file in of_kind(found, File):
+        folder = str(PurePosixPath(file.path).parent)
+        if folder not in asked | _THERE:
+            rows.setdefault(step.hosts, {})[folder] = None
+    return [
+        {
+            "name": "folders",
+            f"{BUILTIN}.command": {"argv": ["mkdir", "--parents", *folders]},
+            "changed_when": False,
+            **_where(cluster, hosts),
+        }
+        for hosts, folders in rows.items()
     ]
 
 
@@ -102,7 +124,8 @@ def _handlers(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
     """In the order in which they run: the kernel's settings, then units as the roles have them."""
     name = {"name": NAMED, f"{BUILTIN}.command": {"argv": ["hostname", "{{ inventory_hostname }}"]}}
     files = [f"{file.path}" for _step, file in of_kind(found, File) if file.path.startswith(SYSCTL_FOLDER)]
-    loaded = {"name": LOADED, f"{BUILTIN}.command": {"argv": ["sysctl", "--quiet", "--load", *files]}}
+    words = {"argv": ["sysctl", "--quiet", "--load", *files]}
+    loaded = {"name": LOADED, f"{BUILTIN}.command": words, "failed_when": False}  # a kernel may lack some
     units = [restart(unit) | _where(cluster, step.hosts) for step, unit in of_kind(found, Unit)]
     return [name, *([loaded] if of_kind(found, Sysctl) and files else []), *units]
 
