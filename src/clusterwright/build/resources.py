@@ -195,12 +195,13 @@ class Trial:
 class Records:
     """Rows that a daemon keeps and a program of its own changes: Slurm's accounts, its reservations.
 
-    Looked at and changed after the units, when the daemon runs. The agent's module `records` knows each name's
-    program; `rows` is what that takes.
+    Looked at and changed after the units, when the daemon runs; but before those of `before`, which end where
+    they miss a row. The agent's module `records` knows each name's program; `rows` is what that takes.
     """
 
     name: str
     rows: tuple[Mapping[str, str], ...]
+    before: tuple[str, ...] = ()  # units
 
     @property
     def id(self) -> str:

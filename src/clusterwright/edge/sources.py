@@ -7,7 +7,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
 AGENT = (
-    "host", "disk", "drift", "undo", "files", "packages", "system", "units", "records", "plan", "rollback", "troubles",
+    "host", "disk", "drift", "undo", "files", "packages", "system", "units", "accounts", "sacctmgr",
+    "account_changes", "reservations", "records", "plan", "rollback", "troubles",
     "agent",
 )  # fmt: skip  # each imports only those before it
 JOB_SIDE = ("train/agent", "train/runtime", "train/recipes")

@@ -6,6 +6,7 @@ JSON object. Every change is written to a journal before it is made, so that an 
 seen, and what it owed (restarts above all) is done by the next one.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import itertools
@@ -39,10 +40,13 @@ DO = {
 }
 
 
-def apply(host: Host, changes: List[Json], make: Make) -> None:
-    """Make the changes, each one journalled before it is made; stops at the first that fails."""
+def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
+    """Make the changes, each one journalled before it is made; stops at the first that fails.
+
+    What a daemon's records did not take is given back as an error: everything else is done.
+    """
     if not changes:
-        return
+        return None
     undo.begin(host)
     files.sweep(host)
     late = [change for change in changes if change["id"].partition(":")[0] in ("systemd", "unit", "records")]
@@ -54,9 +58,26 @@ def apply(host: Host, changes: List[Json], make: Make) -> None:
         keep(host, late)
         for folder in host.touched:
             sync_folder(folder)
-        settle_units(host, [change for change in late if not change["id"].startswith("records:")], journal)
-    for resource in of_kinds(host, ("records",)):
-        records.do(resource, [change for change in late if change["id"] == resource["id"]])
+        return settle(host, late, journal)
+
+
+def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[ChangeError]:
+    """Units, then records; a unit that ends without some record waits for that one."""
+    asked = {change["id"] for change in changes}
+    due = [resource for resource in of_kinds(host, ("records",)) if resource["id"] in asked]
+    waiting = {"unit:" + name for resource in due for name in resource["before"]} & asked
+    early = [resource for resource in due if waiting and resource["before"]]
+    of_units = [change for change in changes if not change["id"].startswith("records:")]
+    settle_units(host, [one for one in of_units if one["id"] not in waiting], journal, more=bool(waiting))
+    trouble = records.do_all(host, early, changes)
+    if waiting:
+        try:
+            settle_units(host, [one for one in of_units if one["id"] in waiting], journal, more=False)
+        except ChangeError as why:
+            raise trouble or why from why
+    trouble = trouble or records.do_all(host, [one for one in due if one not in early], changes)
+    records.remember(host)
+    return trouble
 
 
 def keep(host: Host, changes: List[Json]) -> None:
@@ -95,8 +116,8 @@ def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> No
         change["done"] = True
 
 
-def settle_units(host: Host, changes: List[Json], journal: "IO[str]") -> None:
-    """All units in few calls; from here on no restart is owed."""
+def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: bool) -> None:
+    """All units in few calls; unless there are more to come, from here on no restart is owed."""
     named = [
         (change["id"].partition(":")[2], change["what"]) for change in changes if change["id"] != "systemd"
     ]
@@ -105,7 +126,8 @@ def settle_units(host: Host, changes: List[Json], journal: "IO[str]") -> None:
     units.do_units(named, read_again=len(named) < len(changes))
     for change in changes:
         change["done"] = True
-    note(journal, {"settled": host.bundle["when"]}, lasting=True)
+    if not more:
+        note(journal, {"settled": host.bundle["when"]}, lasting=True)
 
 
 def make(host: Host, change: Json) -> None:
@@ -198,21 +220,29 @@ def act(bundle: Json) -> Json:
 def with_lock(host: Host, answer: Json) -> None:
     """The work itself, while nobody else is at it."""
     troubles.refuse_other_system(host)
-    changing = host.bundle["mode"] == "apply"
-    lock = locked(host) if changing else others_are_done(host)
+    lock = locked(host) if host.bundle["mode"] == "apply" else others_are_done(host)
+    try:
+        answer.update(work(host, answer))
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def work(host: Host, answer: Json) -> Json:
+    """What is added to the answer: the applies kept, or the plan, carried out where that is asked and still true."""
     if host.bundle["mode"] == "list":
-        answer["applies"] = undo.listed(host)
-    else:
-        back = bool(host.bundle.get("to"))
-        answer["changes"] = changes = (rollback.plan if back else plan)(host)
-        answer["sum"] = sum_of(changes)
-        answer["stale"] = host.bundle["expect"] not in ("", answer["sum"])
-        if changing and not answer["stale"]:
-            refuse_jobs(host, changes, answer["facts"]["job_steps"])
-            apply(host, changes, rollback.make if back else make)
-            write_receipt(host, changes)
-    if lock is not None:
-        os.close(lock)
+        return {"applies": undo.listed(host)}
+    back = bool(host.bundle.get("to"))
+    answer["changes"] = changes = (rollback.plan if back else plan)(host)
+    answer["sum"] = sum_of(changes)
+    stale = host.bundle["expect"] not in ("", answer["sum"])
+    if host.bundle["mode"] == "apply" and not stale:
+        refuse_jobs(host, changes, answer["facts"]["job_steps"])
+        trouble = apply(host, changes, rollback.make if back else make)
+        write_receipt(host, changes)
+        if trouble:
+            raise trouble
+    return {"stale": stale}
 
 
 def refuse_jobs(host: Host, changes: List[Json], steps_there: int) -> None:
@@ -229,8 +259,9 @@ def locked(host: Host) -> int:
     os.chmod(host.at(undo.UNDO), 0o700)
     handle = os.open(host.at(STATE + "/lock"), os.O_RDWR | os.O_CREAT, 0o600)
     wait_for(host, handle, fcntl.LOCK_EX)
-    os.ftruncate(handle, 0)
-    os.write(handle, f"process {os.getpid()} since {time.strftime('%H:%M:%S')}".encode())
+    with contextlib.suppress(OSError):  # who it is, for others to read; on a full disk the change itself says so
+        os.ftruncate(handle, 0)
+        os.write(handle, f"process {os.getpid()} since {time.strftime('%H:%M:%S')}".encode())
     return handle
 
 

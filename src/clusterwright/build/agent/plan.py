@@ -23,13 +23,14 @@ LOOK = {
 
 def plan(host: Host) -> List[Json]:
     """Every change, in the order in which it is made: packages, resources, what is gone, units, records."""
+    asked = records.begin(host)
     early = [resource for resource in of_kinds(host, ("file",)) if resource["early"]]
     changes = looked(host, early) + packages.look_packages(host)
     changes += looked(host, [resource for resource in of_kinds(host, LOOK) if resource not in early])
     changes += system.gone_users(host) + gone_units(host) + gone_files(host)
     changes += unit_changes(host, of_kinds(host, ("unit",)), changes)
     for resource in of_kinds(host, ("records",)):
-        changes += [dict(change, id=resource["id"]) for change in records.look(resource)]
+        changes += [dict(change, id=resource["id"]) for change in records.look(host, resource, asked)]
     now = drift.digests(host)
     return [dict(change, drift=drift.cause(host, change, now)) for change in changes]
 
