@@ -1,7 +1,7 @@
 """What a host can be asked to have: a few kinds of resource, each a plain value.
 
 A mount is a systemd unit file and its unit, a sysctl file is a file beside the values; so the agent on the
-host knows twelve kinds and no more.
+host knows thirteen kinds and no more.
 """
 
 from __future__ import annotations
@@ -174,6 +174,20 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hardware:
+    """What Slurm is told that the host has; looked at and never changed, a difference is a note."""
+
+    group: str
+    devices: tuple[str, ...]
+    memory_mib: int  # 0: not looked at
+
+    @property
+    def id(self) -> str:
+        """What a journal or a report calls it."""
+        return "hardware:host"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """A rehearsal: before the first of `files` changes, `argv` must end well on all of them in a scratch folder.
 
@@ -210,7 +224,19 @@ class Records:
 
 
 Resource = (
-    File | Directory | Symlink | Package | Unit | Group | User | Sysctl | Module | Hold | Trial | Records
+    File
+    | Directory
+    | Symlink
+    | Package
+    | Unit
+    | Group
+    | User
+    | Sysctl
+    | Module
+    | Hold
+    | Hardware
+    | Trial
+    | Records
 )
 
 

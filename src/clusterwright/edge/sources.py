@@ -7,7 +7,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
 AGENT = (
-    "host", "disk", "drift", "undo", "files", "packages", "system", "units", "accounts", "sacctmgr",
+    "host", "disk", "drift", "undo", "files", "packages", "system", "units", "hardware", "accounts", "sacctmgr",
     "account_changes", "reservations", "records", "plan", "rollback", "troubles",
     "agent",
 )  # fmt: skip  # each imports only those before it

@@ -6,7 +6,7 @@ Standard library only, Python 3.6 or later.
 import hashlib
 from typing import Container, List, Optional
 
-from clusterwright.build.agent import drift, files, packages, records, system, units
+from clusterwright.build.agent import drift, files, hardware, packages, records, system, units
 from clusterwright.build.agent.host import ChangeError, Host, Json, read
 
 LOOK = {
@@ -18,6 +18,7 @@ LOOK = {
     "sysctl": system.look_sysctl,
     "module": system.look_module,
     "hold": packages.look_hold,
+    "hardware": hardware.look_hardware,
 }
 
 
