@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.distributions import release
 from clusterwright.spec.field import Cost
 from clusterwright.spec.fields import Field, fields, matching, written
 from clusterwright.spec.load import cluster_of
@@ -78,12 +79,6 @@ def between(old: Said, new: Said) -> tuple[FieldChange, ...]:
 def dearest(costs: Iterator[Cost] | tuple[Cost, ...]) -> Cost:
     """The one that disturbs most; live for none."""
     return max(costs, key=RANK.__getitem__, default=Cost.LIVE)
-
-
-def release(version: str) -> tuple[int, int]:
-    """Year and month: 22.05.8 is of 22.05."""
-    year, month, *_ = (*version.split("."), "0")
-    return int(year), int(month)
 
 
 def _differing(old: Any, new: Any, loc: Loc) -> Iterator[Loc]:
