@@ -13,18 +13,25 @@ from typing import Any, Literal
 
 from clusterwright.build.resources import File, Resource
 
-# Reads a length, then that much compressed JSON of [name, source] pairs; makes the modules; the rest of stdin
-# is the bundle, which the agent reads itself. Nothing that is secret is ever on a command line.
+# Reads a length, then that much compressed JSON of [name, source] pairs; makes the modules, each run when it is
+# first used; the rest of stdin is the bundle, which the agent reads itself. Nothing that is secret is ever on a
+# command line.
 LOADER = """
 import json,sys,types,zlib
 if sys.version_info<(3,6): sys.exit("python3 is older than 3.6 here: "+sys.version.split()[0])
+class M(types.ModuleType):
+ def __getattr__(m,k):
+  t=None if k[:2]=="__" else m.__dict__.pop("__text__",None)
+  if t is None: raise AttributeError(k)
+  exec(compile(t,m.__name__,"exec"),m.__dict__)
+  return getattr(m,k)
 s=sys.stdin.buffer
 for n,t in json.loads(zlib.decompress(s.read(int(s.readline()))).decode()):
- m=types.ModuleType(n)
+ m=M(n)
+ m.__text__=t
  sys.modules[n]=m
  p,_,c=n.rpartition(".")
  if p in sys.modules: setattr(sys.modules[p],c,m)
- exec(compile(t,n,"exec"),m.__dict__)
 m.main()
 """
 

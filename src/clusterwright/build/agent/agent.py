@@ -12,7 +12,6 @@ import hashlib
 import itertools
 import json
 import os
-import platform
 import sys
 import time
 import zlib
@@ -188,9 +187,9 @@ def facts(host: Host) -> Json:
     names = [(read(f"/proc/{entry}/comm") or b"").strip() for entry in processes]
     came_from, _, reached_at, reached_port = (os.environ.get("SSH_CONNECTION", "").split() + [""] * 4)[:4]
     return {
-        "hostname": platform.node(),
-        "python": platform.python_version(),
-        "kernel": platform.release(),
+        "hostname": os.uname().nodename,
+        "python": sys.version.split()[0],
+        "kernel": os.uname().release,
         "reached_at": reached_at,
         "reached_port": reached_port,
         "came_from": came_from,
@@ -259,7 +258,7 @@ def locked(host: Host) -> int:
     os.chmod(host.at(undo.UNDO), 0o700)
     handle = os.open(host.at(STATE + "/lock"), os.O_RDWR | os.O_CREAT, 0o600)
     wait_for(host, handle, fcntl.LOCK_EX)
-    with contextlib.suppress(OSError):  # who it is, for others to read; on a full disk the change itself says so
+    with contextlib.suppress(OSError):  # a full disk is told of by the change itself
         os.ftruncate(handle, 0)
         os.write(handle, f"process {os.getpid()} since {time.strftime('%H:%M:%S')}".encode())
     return handle

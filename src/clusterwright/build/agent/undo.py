@@ -9,7 +9,6 @@ Standard library only, Python 3.6 or later. Below undo/WHEN, for root's eyes onl
 
 import json
 import os
-import shutil
 from typing import List, Optional
 
 from clusterwright.build.agent.disk import state_of, sync_folder, write_private
@@ -54,6 +53,8 @@ def keep_path(host: Host, name: str, resource: Json) -> None:
         return
     before = state_of(host.at(path))
     if before["kind"] == "file":
+        import shutil  # noqa: PLC0415 (only looking, which is most of what we do, is quicker without)
+
         copy = host.at(f"{UNDO}/{host.bundle['when']}/files{path}")
         os.makedirs(os.path.dirname(copy), exist_ok=True)
         shutil.copyfile(host.at(path), copy)
@@ -133,6 +134,8 @@ def listed(host: Host) -> List[Json]:
 
 def prune(host: Host) -> None:
     """The oldest go."""
+    import shutil  # noqa: PLC0415 (only looking, which is most of what we do, is quicker without)
+
     for old in whens(host)[:-KEPT]:
         shutil.rmtree(host.at(f"{UNDO}/{old}"))
     sync_folder(host.at(UNDO))
