@@ -8,9 +8,10 @@ import subprocess
 import time
 
 import pytest
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from clusterwright.build.render.slurm_conf import has_topology, slurm_conf, usable_memory_mib
+from clusterwright.build.render.slurm_conf import slurm_conf
+from clusterwright.build.render.slurm_nodes import usable_memory_mib
+from clusterwright.build.render.topology import kind_of
 
 HEADER = "# header\n"
 EXPECTED = re.compile(r"mpi|state (save )?file|may be lost")  # Debian's pmix plugin, not used; a first start
@@ -38,7 +39,7 @@ def test_the_smallest_host_decides_the_share(altered):
     small = {
         "role": "compute",
         "hosts": "small1",
-        "addresses": {"management": "10.77.0.20"},
+        "addresses": {"management": "10.77.0.20", "compute": "10.77.1.20"},
         "cpus": {"cores_per_socket": 4},
         "memory": "4GiB",
         "switch": "leaf1",
@@ -70,23 +71,14 @@ def test_a_host_without_a_switch_means_no_tree(altered):
     """Slurm never gives work to a host that hangs on no switch of topology.conf."""
     bare = altered({"nodes.a100.switch": None})
 
-    assert not has_topology(bare)
+    assert kind_of(bare) == "none"
     assert "TopologyPlugin" not in slurm_conf(bare, HEADER)
-
-
-def test_an_old_release_is_spared_what_it_does_not_know(altered):
-    """19.05 (Ubuntu 20.04) knows no interactive step: the line goes, with its reason, and no gap is left."""
-    old = altered({"software.slurm": DoubleQuotedScalarString("19.05"), "lab": None})
-    text = slurm_conf(old, HEADER)
-
-    assert "use_interactive_step" not in text
-    assert "salloc" not in text
-    assert "\n\n\n" not in text
 
 
 def test_a_partition_for_some_teams_is_closed_to_others(altered):
     """Teams are Unix groups."""
-    text = slurm_conf(altered({"partitions.train.teams": ["vision"]}), HEADER)
+    second = {"nodes": ["a100"], "teams": ["vision"]}
+    text = slurm_conf(altered({"partitions.vision": second}), HEADER)
 
     assert value(text, "AllowGroups") == "vision"
 

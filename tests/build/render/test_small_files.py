@@ -27,14 +27,33 @@ def two(altered):
     )
 
 
-def test_gpus_are_named_by_their_device_files(two):
+def test_gpus_are_named_by_their_device_files(altered):
     """Brackets for several, none for one."""
-    lines = gres_conf(two(), HEADER).splitlines()
+    changes = {"nodes.h100": SECOND | {"switch": "leaf2"}, "nodes.a100.gpus.nvlink": False}
+    lines = gres_conf(altered(changes | {"partitions.other": {"nodes": ["h100"]}}), HEADER)
 
-    assert lines[1:] == [
+    assert lines.splitlines()[1:] == [
         "NodeName=gpu-node[1-4] Name=gpu Type=a100 File=/dev/nvidia[0-3]",
         "NodeName=h1 Name=gpu Type=h100 File=/dev/nvidia0",
     ]
+
+
+def test_links_and_cores_are_told_where_the_file_knows_them(altered):
+    """NVLink joins all alike; each GPU's cores are those of its socket, as Slurm numbers them."""
+    lines = gres_conf(altered({"nodes.a100.gpus.sockets": [0, 0, 1, 1]}), HEADER).splitlines()
+
+    assert lines[2] == "NodeName=gpu-node[1-4] Name=gpu Type=a100 File=/dev/nvidia1 Cores=0-7 Links=1,-1,1,1"
+    assert lines[3] == "NodeName=gpu-node[1-4] Name=gpu Type=a100 File=/dev/nvidia2 Cores=8-15 Links=1,1,-1,1"
+
+
+def test_a_host_alone_has_lines_without_names(altered):
+    """So that hosts that come and go change nothing on it."""
+    cluster = altered({"nodes.a100.gpus.nvlink": False})
+
+    assert gres_conf(cluster, HEADER, cluster.nodes["a100"]).splitlines()[1:] == [
+        "Name=gpu Type=a100 File=/dev/nvidia[0-3]"
+    ]
+    assert gres_conf(cluster, HEADER, cluster.nodes["control"]) == HEADER
 
 
 def test_devices_are_always_held_apart(cluster, real):

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from clusterwright.build.render.slurm_releases import (
+    rate_limit,
+    release_of,
+    switch_as_rank,
+    tree_width,
+)
+from clusterwright.build.render.topology import kind_of
 from clusterwright.spec.cluster import Cluster
 
 STATE, SPOOL, LOGS = "/var/spool/slurmctld", "/var/spool/slurmd", "/var/log/slurm"
@@ -16,21 +23,23 @@ MODELLED = """
 SlurmdParameters=config_overrides
 MailProg=/usr/bin/true
 """
-TREE = """
-# Jobs are placed under as few switches as can be (topology.conf).
-TopologyPlugin=topology/tree
-"""
+MANY_HOSTS = 256  # from here on slurmctld answers late when all of them speak at once (Slurm's big_sys page)
 
 
-def slurm_settings(cluster: Cluster, *, tree: bool) -> str:
+def slurm_settings(cluster: Cluster) -> str:
     """Paragraphs of one reason and its keys."""
     return (
         _daemons(cluster)
         + _losses(cluster)
         + _jobs(cluster)
         + (MODELLED if cluster.lab else "")
-        + (TREE if tree else "")
+        + _topology(cluster)
     )
+
+
+def message_timeout_s(cluster: Cluster) -> int:
+    """10 is Slurm's default."""
+    return 30 if len(cluster.hosts("compute")) > MANY_HOSTS else 10
 
 
 def _daemons(cluster: Cluster) -> str:
@@ -58,7 +67,23 @@ SrunPortRange={first}-{last}
 AuthType=auth/munge
 CredType=cred/munge
 AuthInfo=cred_expire=60
-"""
+{_controller(cluster)}"""
+
+
+def _controller(cluster: Cluster) -> str:
+    of, hosts = release_of(cluster), len(cluster.hosts("compute"))
+    text = ""
+    if cluster.slurm.configless:
+        text += "\n# Compute hosts fetch these files from here (configless).\nSlurmctldParameters=enable_configless\n"
+    if rate_limit(of):
+        text += "\n# A user who asks in a loop is slowed down, and the others are not.\n"
+        text += f"SlurmctldParameters={','.join(rate_limit(of))}\n"
+    if hosts > MANY_HOSTS:
+        text += "\n# Hundreds of hosts speak at once; who asks then waits and is not refused.\n"
+        text += f"MessageTimeout={message_timeout_s(cluster)}\n"
+    if width := tree_width(of, hosts):
+        text += f"\n# As many hosts as one passes a message on to; silent ones then hold up few.\nTreeWidth={width}\n"
+    return text
 
 
 def _losses(cluster: Cluster) -> str:
@@ -70,17 +95,14 @@ SlurmdTimeout={cluster.slurm.node_timeout}
 ReturnToService=2
 
 # From SIGTERM to SIGKILL, long enough to write a checkpoint; a process that outlives that drains its host.
+# Slurm wants five message timeouts at least for the latter.
 KillWait={kill_wait}
-UnkillableStepTimeout={max(60, 2 * kill_wait)}
+UnkillableStepTimeout={max(60, 2 * kill_wait, 5 * message_timeout_s(cluster))}
 
 # Jobs that ended stay visible to squeue and scontrol for an hour, and on file for good.
 MinJobAge=3600
 JobCompType=jobcomp/filetxt
 JobCompLoc={LOGS}/jobcomp.log
-
-# No accounting daemon yet, so nothing is gathered for one.
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
 """
 
 
@@ -92,6 +114,9 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 GresTypes=gpu
 JobRequeue=1
+
+# A job that could never run in its partition is refused when it is submitted, and does not wait for ever.
+EnforcePartLimits=ALL
 
 # Jobs are held in control groups: they see their own GPUs, cores and memory, and leave nothing behind.
 ProctrackType=proctrack/cgroup
@@ -106,3 +131,16 @@ PropagateResourceLimitsExcept=MEMLOCK,NOFILE
 # salloc opens its shell on the first host of the job.
 LaunchParameters=use_interactive_step
 """
+
+
+def _topology(cluster: Cluster) -> str:
+    kind = kind_of(cluster)
+    if kind == "none":
+        return ""
+    if kind == "block":
+        return "\n# A job is kept within as few NVLink domains as can be (blocks).\nTopologyPlugin=topology/block\n"
+    rank = "\n# Ranks go by switch, also where the names of hosts do not.\nTopologyParam=SwitchAsNodeRank\n"
+    tree = (
+        "\n# Jobs are placed under as few switches as can be (topology.conf).\nTopologyPlugin=topology/tree\n"
+    )
+    return tree + (rank if switch_as_rank(release_of(cluster)) else "")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from clusterwright.spec.names import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from clusterwright.plan.fabric.parts import Fabric
 
-TOP = "spine"  # what build/render/topology_conf.py calls the line above the leaves
+TOP = "spine"  # the line above the leaves
 
 
 def placement(fabric: Fabric, hosts: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -42,15 +42,34 @@ def topology_lines(fabric: Fabric, hosts: Sequence[str]) -> str:
     """
     groups = placement(fabric, hosts)
     lines = [f"SwitchName={switch} Nodes={fold(members)}" for switch, members in groups.items()]
-    above = list(groups)
-    if fabric.clos is not None and fabric.clos.cores and _pods(fabric) > 1:
-        above = []
-        for pod, members in _pod_members(fabric, list(groups)):
-            lines.append(f"SwitchName={pod} Switches={','.join(members)}")
-            above.append(pod)
-    if len(above) > 1:
-        lines.append(f"SwitchName={'core' if len(above) < len(groups) else TOP} Switches={','.join(above)}")
+    above = levels(list(groups), pods(fabric))
+    lines += [f"SwitchName={switch} Switches={','.join(members)}" for switch, members in above.items()]
     return "".join(f"{line}\n" for line in lines)
+
+
+def levels(leaves: Sequence[str], pods: int) -> dict[str, tuple[str, ...]]:
+    """The switches above so many leaves, bottom up, and what is under each; no name of a leaf is taken.
+
+    More than one pod is a level of its own, with the core above.
+    """
+    if len(leaves) < 2:
+        return {}
+    if pods < 2:
+        return {_free((TOP, "top", "root-switch", "above-all"), leaves): tuple(leaves)}
+    each = math.ceil(len(leaves) / pods)
+    starts = range(0, len(leaves), each)
+    found = {
+        _free((f"pod{first // each + 1}",), leaves): tuple(leaves[first : first + each]) for first in starts
+    }
+    return found | {_free(("core",), leaves): tuple(found)}
+
+
+def _free(names: Sequence[str], taken: Sequence[str]) -> str:
+    """The first name that is not taken; the last one with as many strokes as it needs."""
+    free = next((name for name in names if name not in taken), f"{names[-1]}-")
+    while free in taken:
+        free += "-"
+    return free
 
 
 def block_lines(hosts: Sequence[str], domain_nodes: int) -> str:
@@ -80,11 +99,8 @@ def cluster_lines(fabric: Fabric, hosts: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _pods(fabric: Fabric) -> int:
-    return fabric.clos.pods // fabric.clos.leaves.rails if fabric.clos else 0
-
-
-def _pod_members(fabric: Fabric, groups: list[str]) -> Iterator[tuple[str, list[str]]]:
-    each = math.ceil(len(groups) / _pods(fabric))
-    for first in range(0, len(groups), each):
-        yield f"pod{first // each + 1}", groups[first : first + each]
+def pods(fabric: Fabric) -> int:
+    """How many pods lie under the core; 0 without one. The pods of rails hold the same hosts, and are one."""
+    if fabric.clos is None or not fabric.clos.cores:
+        return 0
+    return fabric.clos.pods // fabric.clos.leaves.rails

@@ -27,7 +27,7 @@ OURS: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            "prolog", "epilog", "prologflags", "healthcheckprogram", "unkillablestepprogram",
+            "prolog", "epilog", "prologflags", "healthcheckprogram", "unkillablestepprogram", "taskprolog",
         ),
         _HEALTH,
     ),

@@ -26,7 +26,7 @@ def _in(value: Any, loc: Loc) -> Iterator[Clash]:
     elif isinstance(value, dict):
         for name, inner in value.items():
             yield from _in(inner, (*loc, name))
-    elif isinstance(value, tuple) and loc != ("slurm", "ports"):
+    elif isinstance(value, tuple) and loc[-1] not in {"ports", "sockets"}:  # numbers, which may be equal
         for index, item in enumerate(value):
             if isinstance(item, BaseModel):
                 yield from _in(item, (*loc, index))

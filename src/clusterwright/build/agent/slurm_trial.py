@@ -1,0 +1,184 @@
+"""Starts the host's own slurmctld or slurmd on new files, in a scratch folder and a network of its own, and ends it.
+
+Standard library only, Python 3.6 or later; sent by itself, as text: python3 -c TEXT DAEMON FOLDER HOST. Ends with 0
+when the daemon came up, or could not be tried (it says so then), else with 1 and the daemon's own words.
+
+What it cannot see: accounts, limits and qualities of service, which would need the real slurmdbd; whether hosts
+answer; whether munge's key is right. Nothing of the running daemons is touched: own ports, state, spool and pid.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from typing import List, Optional
+
+LIMIT_S = 6.0  # slurmctld was up after 0.1 to 0.4 s, slurmd after 0.1 to 0.9 s (2 busy cores)
+UP = re.compile(r"Running as primary controller|slurmd started on")
+WORDS = re.compile(r"(error|fatal): ", re.IGNORECASE)
+# Said at every start in a scratch folder, and of no consequence.
+USUAL = re.compile(
+    r"could not open|state (save )?file|may be lost|mpi|pmix|No such file.*state|Unable to (register|resolve)"
+)
+# A Slurm that was built without them cannot be tried without the real munge.
+NO_PLUGIN = re.compile(r"(auth|cred)[/_]none")
+
+NEW_NETWORK = 0x40000000  # CLONE_NEWNET
+SET_FLAGS, SET_ADDRESS, INTERFACE_UP = 0x8914, 0x8916, 1  # SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP
+OWN_ADDRESS = "192.0.2.1"  # RFC 5737: of nobody. With a loopback alone, libc looks up no name (AI_ADDRCONFIG)
+
+# Keys that need the real slurmdbd, or would act on real hosts.
+DROPPED = re.compile(
+    r"(AccountingStorage|AccountingStore|JobAcctGather|Priority|Preempt|Suspend|Resume|AuthInfo|AuthAlt|HealthCheck"
+    r"|SlurmctldHost|Slurm(ctld|d)(LogFile|PidFile|Port)|SlurmdSpoolDir|StateSaveLocation|SlurmUser|SlurmdUser"
+    r"|AuthType|CredType|JobCompLoc|Slurm(ctld|d)SyslogDebug|MailProg)\w*\s*=",
+    re.IGNORECASE,
+)
+OF_A_NODE = re.compile(r"NodeName=(?!DEFAULT)\S+", re.IGNORECASE)
+NOT_HERE = re.compile(r" (NodeAddr|MemSpecLimit|CoreSpecCount)=\S+", re.IGNORECASE)  # a limit would be set at once
+ADDRESS = " NodeAddr=127.0.0.1"  # one for all is taken; so no name is looked up
+OF_A_PARTITION = re.compile(r"\s(QoS|AllowQos|DenyQos|AllowAccounts|DenyAccounts|TRESBillingWeights)=\S+", re.IGNORECASE)
+
+
+def main() -> int:
+    """The daemon's fate on the files of the folder."""
+    daemon, folder, host = sys.argv[1:4]
+    program = shutil.which(daemon, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if program is None:
+        return untried(f"{daemon} is not installed here")
+    if daemon == "slurmd" and os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+        argv = [
+            program,
+            "-G",
+            "-N",
+            host,
+        ]  # with v2 a started slurmd would make a scope of its own in systemd
+    else:
+        argv = [program, "-D", "-N", host] if daemon == "slurmd" else [program, "-D", "-c"]
+    if not own_network():
+        return untried("this host gives no network of its own to a process")
+    rewrite(folder)
+    return watch([*argv, "-f", os.path.join(folder, "slurm.conf")], folder)
+
+
+def untried(why: str) -> int:
+    """Said, and no reason to refuse the files."""
+    sys.stdout.write(f"could not be tried: {why}\n")
+    return 0
+
+
+def own_network() -> bool:
+    """Only a loopback, so that no port is taken and no host is spoken to."""
+    if ctypes.CDLL(None, use_errno=True).unshare(NEW_NETWORK) != 0:
+        return False
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sH14s", b"lo", INTERFACE_UP, b""))
+        address = struct.pack("HH4s8s", socket.AF_INET, 0, socket.inet_aton(OWN_ADDRESS), b"")
+        fcntl.ioctl(any_socket, SET_ADDRESS, struct.pack("16s16s", b"lo:1", address))
+    return True
+
+
+def rewrite(folder: str) -> None:
+    """slurm.conf as it is to be, but for what belongs to the running daemons or needs slurmdbd."""
+    path = os.path.join(folder, "slurm.conf")
+    with open(path) as file:
+        lines = [of_this_host(line) for line in file.read().splitlines() if not DROPPED.match(line)]
+    for name in ("state", "spool"):
+        os.mkdir(os.path.join(folder, name), 0o700)
+    lines += [
+        f"SlurmctldHost={own_name()}(127.0.0.1)",
+        "SlurmUser=root",
+        "AuthType=auth/none",
+        "CredType=cred/none",
+        "PriorityType=priority/basic",
+        f"StateSaveLocation={folder}/state",
+        f"SlurmdSpoolDir={folder}/spool",
+        f"SlurmctldPidFile={folder}/slurmctld.pid",
+        f"SlurmdPidFile={folder}/slurmd.pid",
+        f"SlurmctldLogFile={folder}/log",
+        f"SlurmdLogFile={folder}/log",
+        f"JobCompLoc={folder}/jobcomp",
+        "MailProg=/bin/true",
+    ]
+    with open(path, "w") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def of_this_host(line: str) -> str:
+    """Every node is here, and no partition asks for what slurmdbd knows."""
+    if OF_A_NODE.match(line):
+        return NOT_HERE.sub("", line) + ADDRESS
+    return OF_A_PARTITION.sub("", line)
+
+
+def own_name() -> str:
+    """What slurmctld calls this host."""
+    return socket.gethostname().split(".")[0]
+
+
+def watch(argv: List[str], folder: str) -> int:
+    """Until it is up, has ended, or its time is over."""
+    with open(os.path.join(folder, "said"), "wb") as said:
+        process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+        )
+    limit = time.monotonic() + LIMIT_S
+    try:
+        while time.monotonic() < limit:
+            code = process.poll()
+            if UP.search(words(folder)):
+                return 0
+            if code is not None:
+                return 0 if code == 0 and "-G" in argv else refused(folder, f"it ended with {code}")
+            time.sleep(0.02)
+        return refused(folder, f"it was not up after {LIMIT_S:g} s")
+    finally:
+        end(process)
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """It and what it started, at once: a slurmd that is asked to end would tidy up control groups of the real one."""
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def words(folder: str) -> str:
+    """All that it has said, in its log or outside."""
+    found = []  # type: List[str]
+    for name in ("said", "log"):
+        text = read(os.path.join(folder, name))
+        if text:
+            found.append(text)
+    return "\n".join(found)
+
+
+def read(path: str) -> Optional[str]:
+    """A file's text, if there is one."""
+    try:
+        with open(path, errors="replace") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def refused(folder: str, why: str) -> int:
+    """Why, and the daemon's complaints: each once, without those of every scratch folder."""
+    said = [re.sub(r"^(\[[^]]*\]|slurm\w*:) *", "", line) for line in words(folder).splitlines()]
+    bad = list(dict.fromkeys(line for line in said if WORDS.search(line) and not USUAL.search(line)))
+    if any(NO_PLUGIN.search(line) for line in bad):
+        return untried("this Slurm has no auth/none")
+    sys.stdout.write("\n".join([*(bad or said)[-12:], why]) + "\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
