@@ -21,6 +21,9 @@ LOOK = {
     "hardware": hardware.look_hardware,
 }
 
+# The system's own, which we only reload: without sshd nobody would reach the host any more.
+ALWAYS = ("ssh.service", "sshd.service", "systemd-journald.service")
+
 
 def plan(host: Host) -> List[Json]:
     """Every change, in the order in which it is made: packages, resources, what is gone, units, records."""
@@ -90,7 +93,7 @@ def gone_units(host: Host) -> List[Json]:
         name for unit in of_kinds(host, ("unit",)) for name in (unit["name"], *unit.get("replaces", ()))
     }
     ours = host.receipt["units"] + [name for name in host.started if name not in host.receipt["units"]]
-    gone = [name for name in ours if name not in wanted and units.is_loaded(name)]
+    gone = [name for name in ours if name not in (*wanted, *ALWAYS) and units.is_loaded(name)]
     return [dict(live("gone-unit:" + name, "stop, disable"), cost="restart") for name in gone]
 
 
