@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from clusterwright.build.render.firewall_table import lets_in, openings
 from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.listening import listening
-from clusterwright.check.facts.ports import DISCARD, NFS, NODE_EXPORTER, SLURMCTLD, SLURMD, ports
+from clusterwright.check.facts.ports import DISCARD, ports
 from clusterwright.check.facts.trespass import trespass
 from clusterwright.check.verdict import Verdict
 from clusterwright.spec.cluster import Cluster, Host
@@ -25,7 +26,8 @@ def _off(want: Want) -> str:
     (listening, ports, trespass),
     together=True,
     unless=_off,
-    mend="`nft list ruleset` on the host shows what was opened; apply the cluster file again",
+    mend="`nft list ruleset` (or `firewall-cmd --list-all-zones`) on the host shows what was opened; "
+    "apply the cluster file again",
 )
 def ports_closed(
     cluster: Cluster,
@@ -50,16 +52,18 @@ def ports_closed(
         if host.name in heard:
             saw = f"port {', '.join(map(str, open_))} let in" if open_ else "no other port let in"
             yield expect(
-                not open_, saw=saw, want=f"only {_own(cluster)} (security.firewall)", subject=host.name
+                not open_, saw=saw, want=f"only {_own(cluster, host)} (security.firewall)", subject=host.name
             )
 
 
 def _let_in(cluster: Cluster, host: Host, port: int, states: dict[str, str]) -> bool:
-    first, last = cluster.slurm.ports
-    own = {cluster.ssh.port, SLURMCTLD, SLURMD, NODE_EXPORTER, NFS}
-    return states.get(f"{host.management}:{port}") in _HEARD and port not in own and not first <= port <= last
+    """True when the port answered the control host, and the file gives it no reason to."""
+    heard = states.get(f"{host.management}:{port}") in _HEARD
+    return heard and not lets_in(cluster, host, str(cluster.control.management), port)
 
 
-def _own(cluster: Cluster) -> str:
-    first, last = cluster.slurm.ports
-    return f"{cluster.ssh.port}, {SLURMCTLD}, {SLURMD}, {NODE_EXPORTER}, {NFS}, {first}-{last}"
+def _own(cluster: Cluster, host: Host) -> str:
+    """What the host serves the control host, by port."""
+    rows = [row for row in openings(cluster, host) if row.protocol == "tcp" and row.network == "management"]
+    ports = [row.ports for row in rows if not row.peers.ranges or row.peers.hold(cluster.control.management)]
+    return ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in sorted(set(ports)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clusterwright.build.render.firewall_table import EXPORTER_PORT
+from clusterwright.build.render.slurm_settings import CONTROL_PORT, NODE_PORT
 from clusterwright.check.fact import Want, fact, texts
 
-SLURMCTLD, SLURMD, NODE_EXPORTER, NFS = 6817, 6818, 9100, 2049  # slurm.conf(5); the others' registered ports
 DISCARD = 9  # RFC 863: a port that nobody listens on, so that only a firewall keeps it silent
 
 
@@ -14,13 +15,13 @@ def wanted(want: Want) -> dict[str, str]:
     """What must be reachable from this host, by `address:port`, and what it is."""
     control, hosts = want.cluster.control, want.cluster.hosts()
     if not want.is_control:
-        return {f"{control.management}:{SLURMCTLD}": f"slurmctld of {control.name}"}
+        return {f"{control.management}:{CONTROL_PORT}": f"slurmctld of {control.name}"}
     found = {
-        f"{host.management}:{SLURMD}": f"slurmd of {host.name}" for host in want.cluster.hosts("compute")
+        f"{host.management}:{NODE_PORT}": f"slurmd of {host.name}" for host in want.cluster.hosts("compute")
     }
     exporters = hosts if want.cluster.monitoring.node_exporter else ()
     return found | {
-        f"{host.management}:{NODE_EXPORTER}": f"node_exporter of {host.name}" for host in exporters
+        f"{host.management}:{EXPORTER_PORT}": f"node_exporter of {host.name}" for host in exporters
     }
 
 
