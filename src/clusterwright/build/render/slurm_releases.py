@@ -29,9 +29,12 @@ def prolog_flags(of: str) -> str:
     return "Alloc,DeferBatch" if of >= "22.05" else "Alloc"
 
 
-def health_states(of: str) -> str:
-    """23.02 can leave drained hosts, which somebody is repairing, in peace."""
-    return "NONDRAINED_IDLE,CYCLE" if of >= "23.02" else "IDLE,CYCLE"
+def health_states(_of: str) -> str:
+    """Idle hosts, drained ones too: the program gives back what it has drained itself, once that is mended.
+
+    23.02's NONDRAINED_IDLE would leave them out, and nobody would.
+    """
+    return "IDLE,CYCLE"
 
 
 def health_timeout(of: str, seconds: int) -> Mapping[str, int]:
