@@ -88,12 +88,14 @@ class Unit:
     """A systemd unit, enabled and running; a change of what `restart_on` names restarts or reloads it.
 
     `replaces` names units that do the same work otherwise: stopped and disabled, but only once this one runs.
+    Where one that stands `alone` does not come up, that is told when all else is done, here and on other hosts.
     """
 
     name: str
     restart_on: tuple[str, ...] = ()
     reload: bool = False
     replaces: tuple[str, ...] = ()
+    alone: bool = False
 
     @property
     def id(self) -> str:

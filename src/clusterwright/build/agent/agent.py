@@ -67,8 +67,8 @@ def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[Chan
     waiting = {"unit:" + name for resource in due for name in resource["before"]} & asked
     early = [resource for resource in due if waiting and resource["before"]]
     of_units = [change for change in changes if not change["id"].startswith("records:")]
-    settle_units(host, [one for one in of_units if one["id"] not in waiting], journal, more=bool(waiting))
-    trouble = records.do_all(host, early, changes)
+    first = [one for one in of_units if one["id"] not in waiting]
+    trouble = settle_units(host, first, journal, more=bool(waiting)) or records.do_all(host, early, changes)
     if waiting:
         try:
             settle_units(host, [one for one in of_units if one["id"] in waiting], journal, more=False)
@@ -115,18 +115,20 @@ def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> No
         change["done"] = True
 
 
-def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: bool) -> None:
+def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: bool) -> Optional[ChangeError]:
     """All units in few calls; unless there are more to come, from here on no restart is owed."""
     named = [
         (change["id"].partition(":")[2], change["what"]) for change in changes if change["id"] != "systemd"
     ]
     for name, _what in named:
         note(journal, {"doing": "unit:" + name})
-    units.do_units(named, read_again=len(named) < len(changes))
+    alone = [unit["name"] for unit in of_kinds(host, ("unit",)) if unit.get("alone")]
+    trouble = units.do_units(named, read_again=len(named) < len(changes), alone=alone)
     for change in changes:
-        change["done"] = True
+        change["done"] = trouble is None or change["id"].partition(":")[2] not in alone
     if not more:
         note(journal, {"settled": host.bundle["when"]}, lasting=True)
+    return trouble
 
 
 def make(host: Host, change: Json) -> None:

@@ -60,12 +60,14 @@ def look_unit(
     return {"what": ", ".join(what), "diff": "", "cost": cost}
 
 
-def do_units(changes: List[Tuple[str, str]], *, read_again: bool) -> None:
+def do_units(
+    changes: List[Tuple[str, str]], *, read_again: bool, alone: Sequence[str] = ()
+) -> Optional[ChangeError]:
     """Name and what was planned, in one call each for all of them; what they replace goes last.
 
     systemd reads its files again only where it must: that runs every generator, and costs a busy host seconds;
     a unit that is not loaded is read when it is started. A start is a restart: the unit's package may have
-    started it since, with other files.
+    started it since, with other files. The trouble of a unit that stands `alone` is given back, another's raised.
     """
     verbs = [(name, {part.partition(" ")[0] for part in what.split(", ")}) for name, what in changes]
     enabled = [name for name, words in verbs if "enable" in words]
@@ -76,24 +78,35 @@ def do_units(changes: List[Tuple[str, str]], *, read_again: bool) -> None:
     states = show([name for name, _what in changes]).values()
     if read_again or any(state.get("NeedDaemonReload") == "yes" for state in states):
         must(["systemctl", "daemon-reload"])
-    if started:
-        must(["systemctl", "restart", "--", *started])
-    if reloaded:
-        must(["systemctl", "reload-or-restart", "--", *reloaded])
-    expect_running(started + reloaded)
+    said = [ask_for("restart", started), ask_for("reload-or-restart", reloaded)]
+    trouble = expect_running(started + reloaded, "".join(said), alone)
     for _name, what in changes:
         for other in what.partition(IN_PLACE_OF)[2].split():
             stop_unit(other)
+    return trouble
 
 
-def expect_running(names: List[str]) -> None:
+def ask_for(verb: str, names: List[str]) -> str:
+    """What systemctl said where it failed; one unit that fails does not keep it from the others."""
+    done = run(["systemctl", verb, "--", *names]) if names else None
+    return str(done.stdout) if done is not None and done.returncode != 0 else ""
+
+
+def expect_running(names: List[str], said: str = "", alone: Sequence[str] = ()) -> Optional[ChangeError]:
     """A daemon that dies of what it read does so at once, when systemd has already called it started."""
     if names:
         time.sleep(SETTLE_S)
+    trouble = None
     for name, state in show(names).items():
         if state.get("ActiveState") != "active":
             log = run(["journalctl", "--no-pager", "--lines", "8", "--output", "cat", "--unit", name]).stdout
-            raise ChangeError(f"{name} is {state.get('ActiveState')} after its start; its last words:\n{log}")
+            words = f"{name} is {state.get('ActiveState')} after its start; its last words:\n{log}"
+            if name not in alone:
+                raise ChangeError(words)
+            trouble = trouble or ChangeError(words, "host")
+    if said and trouble is None:
+        raise ChangeError(said.strip())
+    return trouble
 
 
 def is_loaded(name: str) -> bool:
