@@ -90,9 +90,10 @@ def kill_there(site):
         try:
             ours = Path(f"/proc/{pid}/ns/net").stat().st_ino in spaces
             words = Path(f"/proc/{pid}/cmdline").read_bytes() if ours else b""
-        except (FileNotFoundError, ProcessLookupError):
+        except OSError:  # gone, or the kernel's own
             continue
-        if words.startswith(b"python3\0-c\0") and b"types.ModuleType" in words:
+        program, _, rest = words.partition(b"\0")
+        if b"python" in program and b"types.ModuleType" in rest:
             found.add(pid)
     end(found)
 
