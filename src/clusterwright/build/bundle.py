@@ -35,10 +35,13 @@ for n,t in json.loads(zlib.decompress(s.read(int(s.readline()))).decode()):
 m.main()
 """
 
+# A small Rocky 8 has the Python of dnf, which is 3.6, and no other.
+PYTHON = "$(command -v python3 || echo /usr/libexec/platform-python)"
+
 
 def command(*, sudo: bool) -> str:
     """What ssh runs on the host; sudo never asks."""
-    python = f"python3 -c '{LOADER}'"
+    python = f"{PYTHON} -c '{LOADER}'"
     return f'sudo -n env SSH_CONNECTION="$SSH_CONNECTION" {python}' if sudo else python
 
 

@@ -222,3 +222,19 @@ def site_file(url):
 def host_of(rocky):
     """The folder as the agent sees it."""
     return Host({"root": str(rocky.root), "resources": []})
+
+
+def test_the_agent_finds_the_python_of_dnf(tmp_path):
+    """Rocky 8 may have no other; here a program of that name stands for it."""
+    path = tmp_path / "bin"
+    path.mkdir()
+    for name in ("sh", "echo"):
+        (path / name).symlink_to(shutil.which(name))
+    done = subprocess.run(
+        [shutil.which("sh"), "-c", command(sudo=False)],
+        env={"PATH": str(path)},
+        capture_output=True,
+        check=False,
+    )
+
+    assert b"/usr/libexec/platform-python" in done.stderr
