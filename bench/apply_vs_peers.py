@@ -28,7 +28,9 @@ from ruamel.yaml import YAML
 from clusterwright import lab
 from clusterwright.build.apply import apply, given_for, remote_of
 from clusterwright.build.export.export import export
+from clusterwright.build.export.fold import places
 from clusterwright.build.export.places import places_of, top
+from clusterwright.build.export.playbook import LOADED, NAMED, READ_AGAIN
 from clusterwright.build.export.steps import Step, of_kind, steps
 from clusterwright.build.export.tasks import hold_command, restart_name
 from clusterwright.build.resources import Directory, File, Group, Hold, Symlink, Unit, User
@@ -47,9 +49,11 @@ PEERS = {"ansible": "ansible-core==2.19.*", "pyinfra": "pyinfra==3.*"}
 GOALS = {"ansible": (15, 25), "pyinfra": (8, 10)}  # times as fast: first apply, again
 MANY_GOAL = 3.0
 LIMIT_S = 800
-COMMANDS = {
-    "set the host's name": "hostname HOST",
-    "load the kernel's settings": "sysctl --quiet --load FILE",
+LOAD = "sysctl --quiet --load /etc/sysctl.d/60-clusterwright.conf || true"  # a kernel may lack some
+COMMANDS = {  # what a changed file of that kind is followed by
+    NAMED: ("/etc/hostname", "hostname HOST"),
+    LOADED: ("/etc/sysctl.d/", LOAD),
+    READ_AGAIN: ("/etc/systemd/system/", "systemctl daemon-reload"),
 }
 
 
@@ -111,23 +115,22 @@ def pyinfra_plan(cluster: Cluster, given) -> dict[str, object]:  # noqa: ANN001 
             "name": name,
             "command": command,
             "unit": "",
-            "reload": False,
             "hosts": [h.name for h in cluster.hosts()],
         }
-        for name, command in COMMANDS.items()
+        for name, (_path, command) in COMMANDS.items()
     ]
-    handlers[1]["command"] = "sysctl --quiet --load /etc/sysctl.d/60-clusterwright.conf"
     handlers += [
         {
             "name": restart_name(unit),
-            "command": "",
+            "command": reload_of(unit),
             "unit": unit.name,
-            "reload": unit.reload,
             "hosts": step.hosts,
         }
         for step, unit in units
     ]
-    rows = [row for step in found if (row := pyinfra_step(step, folded, [unit for _step, unit in units]))]
+    rows = [
+        row for step in found if (row := pyinfra_step(cluster, step, folded, [unit for _step, unit in units]))
+    ]
     return {
         "steps": rows,
         "handlers": handlers,
@@ -135,16 +138,25 @@ def pyinfra_plan(cluster: Cluster, given) -> dict[str, object]:  # noqa: ANN001 
     }
 
 
-def pyinfra_step(step: Step, folded, units: list[Unit]) -> dict[str, object] | None:  # noqa: ANN001 (places)
+def reload_of(unit: Unit) -> str:
+    """By a command: pyinfra has no operation for it, and `reloaded` fails for units that cannot."""
+    return f"systemctl reload-or-restart -- {unit.name}" if unit.reload else ""
+
+
+def pyinfra_step(
+    cluster: Cluster,
+    step: Step,
+    folded,  # noqa: ANN001 (places)
+    units: list[Unit],
+) -> dict[str, object] | None:
     """One step, None for a kind that is done otherwise."""
     one = step.resource
     row: dict[str, object] = {"hosts": step.hosts, "kind": type(one).__name__.lower(), "notify": []}
     if isinstance(one, File):
         want = {"dest": one.path, "user": one.owner, "group": one.group, "mode": f"{one.mode:o}"}
         notify = [restart_name(unit) for unit in units if one.id in unit.restart_on]
-        notify += ["set the host's name"] if one.path == "/etc/hostname" else []
-        notify += ["load the kernel's settings"] if one.path.startswith("/etc/sysctl.d/") else []
-        return row | {"want": want, "notify": notify, "sources": sources(one, folded)}
+        notify += [name for name, (path, _command) in COMMANDS.items() if one.path.startswith(path)]
+        return row | {"want": want, "notify": notify, "sources": sources(cluster, one, folded)}
     if isinstance(one, Directory):
         return row | {
             "want": {"path": one.path, "user": one.owner, "group": one.group, "mode": f"{one.mode:o}"}
@@ -160,14 +172,13 @@ def pyinfra_step(step: Step, folded, units: list[Unit]) -> dict[str, object] | N
     return None
 
 
-def sources(file: File, folded) -> dict[str, str]:  # noqa: ANN001 (places)
-    """The exported file by host; `*` where one serves all that have none of their own."""
-    having = [place for place in folded if file.path in folded[place]]
+def sources(cluster: Cluster, file: File, folded) -> dict[str, str]:  # noqa: ANN001 (places)
+    """The exported file of each host that has one."""
     return {
-        (
-            place.removeprefix("hosts/") if place.startswith("hosts/") else "*"
-        ): f"{top(file)}/{place}{file.path}"
-        for place in having
+        host.name: f"{top(file)}/{place}{file.path}"
+        for host in cluster.hosts()
+        for place in places(host)
+        if file.path in folded.get(place, {})
     }
 
 

@@ -22,12 +22,12 @@ def any_of(operations):
     return any(operation.did_change() for operation in operations)
 
 
-for step in PLAN["steps"]:
+for step in host.loop(PLAN["steps"]):
     if host.name not in step["hosts"]:
         continue
     kind, want = step["kind"], step["want"]
     if kind == "file":
-        src = step["sources"].get(host.name) or step["sources"]["*"]
+        src = step["sources"][host.name]
         notify(step, files.put(name=want["dest"], src=src, **want))
     elif kind == "directory":
         files.directory(name=want["path"], **want)
@@ -40,7 +40,7 @@ for step in PLAN["steps"]:
     elif kind == "hold":
         server.shell(**want)
 
-for handler in PLAN["handlers"]:
+for handler in host.loop(PLAN["handlers"]):
     operations = changed.get(handler["name"], [])
     if operations and host.name in handler["hosts"]:
         if handler["command"]:
@@ -53,12 +53,10 @@ for handler in PLAN["handlers"]:
             systemd.service(
                 name=handler["name"],
                 service=handler["unit"],
-                restarted=not handler["reload"],
-                reloaded=handler["reload"],
-                daemon_reload=True,
+                restarted=True,
                 _if=[partial(any_of, operations)],
             )
 
-for unit in PLAN["units"]:
+for unit in host.loop(PLAN["units"]):
     if host.name in unit["hosts"]:
         systemd.service(name=unit["unit"], service=unit["unit"], running=True, enabled=True)

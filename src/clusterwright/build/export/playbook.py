@@ -23,8 +23,9 @@ from clusterwright.spec.distributions import is_rhel_kind
 Task = dict[str, Any]
 
 _THERE = {"/etc", "/etc/default", "/etc/systemd/system"}  # on every host of any distribution
-SYSCTL_FOLDER, HOST_NAME = "/etc/sysctl.d/", "/etc/hostname"
+SYSCTL_FOLDER, HOST_NAME, UNIT_FOLDER = "/etc/sysctl.d/", "/etc/hostname", "/etc/systemd/system/"
 NAMED, LOADED = "set the host's name", "load the kernel's settings"
+READ_AGAIN = "read the unit files again"
 
 
 def playbook(cluster: Cluster, found: Sequence[Step], files: Places) -> list[Task]:
@@ -96,11 +97,14 @@ def _resources(cluster: Cluster, found: Sequence[Step], files: Places, units: Se
 
 
 def _settings(step: Step) -> list[str]:
-    """The handler that makes a file of the kernel's count at once."""
+    """The handler that makes a file of the system's own count at once."""
     if not isinstance(step.resource, File):
         return []
     path = step.resource.path
-    return [NAMED] if path == HOST_NAME else [LOADED] if path.startswith(SYSCTL_FOLDER) else []
+    for place, handler in ((HOST_NAME, NAMED), (SYSCTL_FOLDER, LOADED), (UNIT_FOLDER, READ_AGAIN)):
+        if path.startswith(place):
+            return [handler]
+    return []
 
 
 def _units(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
@@ -127,7 +131,8 @@ def _handlers(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
     words = {"argv": ["sysctl", "--quiet", "--load", *files]}
     loaded = {"name": LOADED, f"{BUILTIN}.command": words, "failed_when": False}  # a kernel may lack some
     units = [restart(unit) | _where(cluster, step.hosts) for step, unit in of_kind(found, Unit)]
-    return [name, *([loaded] if of_kind(found, Sysctl) and files else []), *units]
+    read = {"name": READ_AGAIN, f"{BUILTIN}.systemd_service": {"daemon_reload": True}}
+    return [name, *([loaded] if of_kind(found, Sysctl) and files else []), read, *units]
 
 
 def _where(cluster: Cluster, hosts: Sequence[str]) -> Task:

@@ -110,9 +110,14 @@ def running(unit: Unit) -> list[Task]:
 
 
 def restart(unit: Unit) -> Task:
-    """The handler that makes the unit read its files again."""
-    wanted = {"name": unit.name, "state": "reloaded" if unit.reload else "restarted", "daemon_reload": True}
-    return {"name": restart_name(unit), f"{BUILTIN}.systemd_service": wanted}
+    """The handler that makes the unit read its files again; not every unit that should can reload."""
+    if unit.reload:
+        words = {"argv": ["systemctl", "reload-or-restart", "--", unit.name]}
+        return {"name": restart_name(unit), f"{BUILTIN}.command": words}
+    return {
+        "name": restart_name(unit),
+        f"{BUILTIN}.systemd_service": {"name": unit.name, "state": "restarted"},
+    }
 
 
 def restart_name(unit: Unit) -> str:
