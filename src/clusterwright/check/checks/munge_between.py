@@ -14,7 +14,7 @@ from clusterwright.spec.cluster import Cluster
 @check(
     (munge_credential, munge_decoded),
     together=True,
-    mend="apply the cluster file again: it puts the same key on every host",
+    mend="Rewound, Expired: set the clock (`chronyc makestep`); else apply again, which puts the same key everywhere",
 )
 def munge_between(
     _cluster: Cluster, have: Mapping[str, str], decoded: Mapping[str, dict[str, str]]

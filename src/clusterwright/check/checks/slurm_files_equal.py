@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from clusterwright.check.expectation import check, expect, most_common
 from clusterwright.check.facts.slurm_files import FILES, slurm_files
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.cluster import Cluster, Host
 
 
 @check(
@@ -16,13 +16,36 @@ from clusterwright.spec.cluster import Cluster
     mend="apply the cluster file again, or `wright apply --dry-run` to see who edited what",
 )
 def slurm_files_equal(cluster: Cluster, have: Mapping[str, dict[str, str]]) -> list[Verdict]:
-    """Every file of Slurm's configuration that most hosts have is the same one on every host."""
-    usual = {name: most_common(_prints(have, name), cluster.control.name) for name in FILES}
-    return [_verdict(host, files, usual) for host, files in have.items()]
+    """Every file of Slurm's configuration is the same one on every host; gres.conf on the hosts of a group.
+
+    In configless mode compute hosts have none of their own.
+    """
+    groups = {host.name: host for host in cluster.hosts()}
+    fetch = {
+        name for name, host in groups.items() if cluster.slurm.configless and host.group.role == "compute"
+    }
+    sides = {
+        host: {name: _side(groups[host], name) for name in FILES}
+        for host in have
+        if host not in fetch and host in groups
+    }
+    usual = {
+        (name, side): most_common(
+            {host: have[host].get(name, "") for host in sides if sides[host][name] == side},
+            cluster.control.name,
+        )
+        for name in FILES
+        for side in {one[name] for one in sides.values()}
+    }
+    return [
+        _verdict(host, have[host], {name: usual[name, side] for name, side in of.items()})
+        for host, of in sides.items()
+    ]
 
 
-def _prints(have: Mapping[str, dict[str, str]], name: str) -> dict[str, str]:
-    return {host: files.get(name, "") for host, files in have.items()}
+def _side(host: Host, name: str) -> str:
+    """Hosts that have one file in common: all of them, or the hosts of one group."""
+    return host.group_name if name == "gres.conf" else ""
 
 
 def _verdict(host: str, files: dict[str, str], usual: dict[str, str]) -> Verdict:
