@@ -1,0 +1,32 @@
+"""CPUs run at full clocks where jobs run."""
+
+from __future__ import annotations
+
+from clusterwright.check.expectation import check, expect, skip
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.governors import governors
+from clusterwright.check.verdict import Status, Verdict
+
+
+def _is_compute(want: Want) -> bool:
+    return want.is_compute
+
+
+def _as_is(want: Want) -> str:
+    return "system.governor leaves it as it is" if want.cluster.system.governor == "as-is" else ""
+
+
+@check(
+    governors,
+    when=_is_compute,
+    unless=_as_is,
+    mend="systemctl restart clusterwright-tuning; if it does not stay, another program sets it: see tuned-adm active",
+)
+def cpu_governor(_want: Want, have: dict[str, int]) -> Verdict:
+    """Every CPU of a compute host has the governor `performance`."""
+    if not have:
+        return skip(
+            "the host has no frequency governors: the machine beneath, or the firmware, sets the clocks"
+        )
+    saw = ", ".join(f"{count} CPUs {name}" for name, count in sorted(have.items()))
+    return expect(set(have) == {"performance"}, saw=saw, want="performance", otherwise=Status.WARN)
