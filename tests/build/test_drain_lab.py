@@ -1,0 +1,51 @@
+"""A change that wants empty hosts, on hosts where jobs run."""
+
+import pytest
+
+from clusterwright.build.carry import Care
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(300)]
+
+FEWER_GPUS = {"nodes.a100.gpus.count": 2}
+
+
+def states(site):
+    """Each compute host's state and reason, as Slurm has them."""
+    rows = site.sh("control", "sinfo --noheader --Node --format='%N|%T|%E'").splitlines()
+    return {row.split("|")[0]: row.split("|")[1:] for row in rows}
+
+
+def test_hosts_with_jobs_are_left_out_or_drained_and_given_back(site):
+    """Without --drain the job's host is named and not touched; with it, it is emptied, changed and idle again.
+
+    What a person has drained stays drained, with that person's reason.
+    """
+    site.apply()
+    job = site.sh("control", "sbatch --parsable -w gpu-node2 -N1 -D /tmp --wrap 'sleep 60'").strip()
+    site.sh("control", "scontrol update nodename=gpu-node3 state=drain reason='fan broken'")
+    said = []
+    try:
+        first = site.apply(FEWER_GPUS)
+        devices = site.sh("gpu-node2", "cat /etc/slurm/gres.conf")
+        running = site.sh("control", f"squeue --noheader --job {job} --format=%T").strip()
+        site.sh(
+            "control",
+            f"scontrol update job={job} timelimit=0-00:01:00; (sleep 4; scancel {job}) >/dev/null 2>&1 &",
+        )
+        second = site.apply(FEWER_GPUS, care=Care(drain=True, wait_s=60, say=said.append))
+        after = states(site)
+    finally:
+        site.sh("control", f"scancel {job}; scontrol update nodename=gpu-node3 state=resume")
+
+    assert (first.ok, [host.host for host in first.left_out]) == (True, ["gpu-node2"])
+    assert f"jobs run there ({job})" in first.left_out[0].left_out
+    assert running == "RUNNING"
+    assert "nvidia[0-3]" in devices or "nvidia3" in devices
+    assert (second.ok, second.left_out, [host.host for host in second.hosts if host.changes]) == (
+        True,
+        (),
+        ["gpu-node2"],
+    )
+    assert any(f"waiting for jobs {job}" in line for line in said)
+    assert after["gpu-node2"][0].rstrip("*") in ("idle", "mixed")
+    assert after["gpu-node3"] == ["drained", "fan broken"]
