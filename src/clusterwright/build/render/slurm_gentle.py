@@ -12,12 +12,13 @@ from clusterwright.spec.cluster import Cluster
 
 BY_RELOAD = (
     "BatchStartTimeout", "EnforcePartLimits", "Epilog", "EpilogTimeout", "HealthCheckInterval",
-    "HealthCheckNodeState", "HealthCheckProgram", "JobRequeue", "KillWait", "LaunchParameters", "MessageTimeout",
-    "MinJobAge", "PartitionName", "PriorityDecayHalfLife", "PriorityMaxAge", "PriorityWeightAge",
-    "PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightQOS", "Prolog", "PrologEpilogTimeout",
-    "PrologTimeout", "PropagateResourceLimitsExcept", "RebootProgram", "ResumeProgram", "ResumeTimeout",
-    "ReturnToService", "SchedulerParameters", "SlurmdTimeout", "SuspendExcNodes", "SuspendExcStates",
-    "SuspendProgram", "SuspendTime", "SuspendTimeout", "TreeWidth", "UnkillableStepProgram", "UnkillableStepTimeout",
+    "HealthCheckNodeState", "HealthCheckProgram", "JobRequeue", "KillWait", "LaunchParameters",
+    "MessageTimeout", "MinJobAge", "PartitionName", "PriorityDecayHalfLife", "PriorityMaxAge",
+    "PriorityWeightAge", "PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightQOS", "Prolog",
+    "PrologEpilogTimeout", "PrologTimeout", "PropagateResourceLimitsExcept", "RebootProgram", "ReconfigFlags",
+    "ResumeProgram", "ResumeTimeout", "ReturnToService", "SchedulerParameters", "SlurmdTimeout",
+    "SuspendExcNodes", "SuspendExcStates", "SuspendProgram", "SuspendTime", "SuspendTimeout", "TreeWidth",
+    "UnkillableStepProgram", "UnkillableStepTimeout",
 )  # fmt: skip
 BY_RESTART = (
     "AuthAltParameters", "AuthAltTypes", "AuthInfo", "AuthType", "ClusterName", "CredType", "PluginDir", "SlurmUser",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.build.render.slurm_releases import (
-    health_states,
     health_timeout,
     prolog_flags,
     prolog_timeouts,
@@ -49,10 +48,11 @@ BatchStartTimeout={PROLOG_S + 60}
 # The job is not held for a host that was not fit: it waits for another one.
 SchedulerParameters=nohold_on_prolog_fail
 
-# Between jobs: idle hosts look after themselves every five minutes, not all in the same second (CYCLE).
+# Between jobs: idle hosts look after themselves every five minutes, not all in the same second (CYCLE). Drained ones
+# too (NONDRAINED_IDLE would leave them out): the program gives back what it has drained itself, once that is mended.
 HealthCheckProgram={PROGRAMS}/health
 HealthCheckInterval={HEALTH_EVERY_S}
-HealthCheckNodeState={health_states(of)}
+HealthCheckNodeState=IDLE,CYCLE
 {_keys(health_timeout(of, HEALTH_S))}
 
 # Says what is known of a process that no signal ends.

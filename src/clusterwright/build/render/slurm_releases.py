@@ -29,14 +29,6 @@ def prolog_flags(of: str) -> str:
     return "Alloc,DeferBatch" if of >= "22.05" else "Alloc"
 
 
-def health_states(_of: str) -> str:
-    """Idle hosts, drained ones too: the program gives back what it has drained itself, once that is mended.
-
-    23.02's NONDRAINED_IDLE would leave them out, and nobody would.
-    """
-    return "IDLE,CYCLE"
-
-
 def health_timeout(of: str, seconds: int) -> Mapping[str, int]:
     """26.05 made the limit a key; before it was 60 s, fixed."""
     return {"HealthCheckTimeout": seconds} if of >= "26.05" else {}

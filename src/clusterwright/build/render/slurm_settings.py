@@ -94,6 +94,9 @@ def _losses(cluster: Cluster) -> str:
 SlurmdTimeout={cluster.slurm.node_timeout}
 ReturnToService=2
 
+# A partition that somebody took down by hand stays down when these files are read again.
+ReconfigFlags=KeepPartState
+
 # From SIGTERM to SIGKILL, long enough to write a checkpoint; a process that outlives that drains its host.
 # Slurm wants five message timeouts at least for the latter.
 KillWait={kill_wait}

@@ -33,6 +33,12 @@ LimitNOFILE=1048576
 Restart=on-failure
 RestartSec=2
 """
+ASKED_BY_COMMAND = """
+[Service]
+# By a signal, Slurm before 23.02 keeps its partitions as they were, and sends nothing to hosts that fetch files.
+ExecReload=
+ExecReload=/usr/bin/scontrol reconfigure
+"""
 # Its first start ends where nobody keeps accounts.
 AFTER_ACCOUNTS = """
 [Unit]
@@ -106,7 +112,7 @@ def _daemon(cluster: Cluster, host: Host, header: str, files: tuple[File, ...]) 
         state = Directory(path=STATE, owner="slurm", group="slurm")
         return (
             *slurm_packages(cluster, "slurmctld"), state, _trial("slurmctld", host, files),
-            *_unit("slurmctld", header, inputs, more=AFTER_ACCOUNTS if host == cluster.accountant else ""),
+            *_unit("slurmctld", header, inputs, more=_of_slurmctld(cluster, host)),
         )  # fmt: skip
     if host.group.role == "compute":
         spool = Directory(path=SPOOL, owner="slurm", group="slurm")
@@ -122,6 +128,10 @@ def _unit(name: str, header: str, inputs: tuple[str, ...], more: str = "") -> tu
     path = f"/etc/systemd/system/{name}.service.d/clusterwright.conf"
     limits = File(path=path, content=header + LIMITS + more)
     return (limits, Unit(name=f"{name}.service", restart_on=(*inputs, limits.id)))
+
+
+def _of_slurmctld(cluster: Cluster, host: Host) -> str:
+    return ASKED_BY_COMMAND + (AFTER_ACCOUNTS if host == cluster.accountant else "")
 
 
 def _trial(daemon: str, host: Host, files: tuple[File, ...]) -> Trial:
