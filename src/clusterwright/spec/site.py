@@ -52,8 +52,9 @@ class Monitoring(Section):
     """What is measured, and where it is kept."""
 
     node_exporter: bool = setting(
-        "Host metrics on port 9100 of the management network.", default=True, example="true"
-    )
+        "Host metrics on port 9100 of the management network.",
+        cost=Cost.RESTART, default=True, example="true",
+    )  # fmt: skip
     prometheus: bool = setting("Prometheus on the control host.", default=False, example="true")
     retention: Duration = setting("How long metrics are kept.", default="30d", example="30d", least=3600)
     notify: tuple[Word, ...] = setting(
@@ -65,11 +66,12 @@ class Security(Section):
     """What is kept shut."""
 
     firewall: bool = setting(
-        "Firewall on, with only the cluster's own ports open.", default=True, example="true"
-    )
+        "Firewall on, with only the cluster's own ports open.",
+        cost=Cost.RESTART, default=True, example="true",
+    )  # fmt: skip
     firewall_program: Literal["auto", "nftables", "firewalld"] = setting(
         "What holds the rules; auto: firewalld on Rocky and Alma, nftables elsewhere.",
-        default="auto", example="nftables",
+        cost=Cost.RESTART, default="auto", example="nftables",
     )  # fmt: skip
     ssh_from: tuple[Subnet, ...] = setting(
         "Networks from which SSH may come in; any if empty.", default=(), example="[10.77.0.0/24]"
@@ -85,8 +87,9 @@ class Time(Section):
 
     zone: Zone = setting("Time zone of every host.", default="UTC", example="Asia/Shanghai")
     servers: tuple[ServerName, ...] = setting(
-        "NTP servers of the control host; the others follow it.", default=(), example="[ntp1, pool.ntp.org]"
-    )
+        "NTP servers of the control host; the others follow it.",
+        cost=Cost.RESTART, default=(), example="[ntp1, pool.ntp.org]",
+    )  # fmt: skip
 
 
 class Lab(Section):

@@ -83,7 +83,7 @@ class SlurmSettings(Section):
     )
     health: bool = setting(
         "Prolog, epilog and a health program on every compute host.",
-        cost=Cost.RECONFIGURE, default=True, example="true",
+        cost=Cost.RESTART, default=True, example="true",
     )  # fmt: skip
     power_saving: PowerSaving | None = setting(
         "Switching idle hosts off; never if left out.", cost=Cost.RECONFIGURE, default=None
@@ -130,7 +130,7 @@ class Partition(Section):
     )  # fmt: skip
     headroom_percent: int = setting(
         "Part of its GPUs that jobs of this partition never hold together, so that others find room.",
-        cost=Cost.LIVE, default=0, example="30", least=0, most=90,
+        cost=Cost.RECONFIGURE, default=0, example="30", least=0, most=90,
     )  # fmt: skip
     cpus_per_gpu: int | None = setting(
         "CPUs of a job for each GPU it asks, where it asks for none; the host's share if left out.",
@@ -172,8 +172,9 @@ class Qos(Section):
         "Most running jobs of one user.", default=None, example="4", least=0, most=1_000_000
     )
     preempts: tuple[SlurmName, ...] = setting(
-        "Qualities of service whose jobs make room for its own.", default=(), example="[scavenger]"
-    )
+        "Qualities of service whose jobs make room for its own.",
+        cost=Cost.RESTART, default=(), example="[scavenger]",
+    )  # fmt: skip
     when_preempted: Literal["requeue", "cancel"] = setting(
         "What becomes of its jobs when another takes their place.", default="requeue", example="cancel"
     )

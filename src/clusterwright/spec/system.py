@@ -17,13 +17,13 @@ class System(Section):
         cost=Cost.REBOOT, default=None, example="16GiB",
     )  # fmt: skip
     governor: Literal["performance", "as-is"] = setting(
-        "Frequency governor of the CPUs of compute hosts.", default="performance", example="as-is"
-    )
+        "Frequency governor of the CPUs of compute hosts.",
+        cost=Cost.RESTART, default="performance", example="as-is",
+    )  # fmt: skip
     swap: bool = setting(
         "Swap on compute hosts: a rank that is swapped out holds up all others.",
-        default=False,
-        example="true",
-    )
+        cost=Cost.RESTART, default=False, example="true",
+    )  # fmt: skip
     journal: Size = setting(
         "Most disk space that the system's journal takes.", default="1GiB", example="2GiB"
     )

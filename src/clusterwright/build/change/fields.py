@@ -103,6 +103,8 @@ def _change(old: Said, new: Said, loc: Loc, known: tuple[Field, ...]) -> FieldCh
 def _field(loc: Loc, known: tuple[Field, ...], said: Said) -> Field | None:
     """The row of documentation; of variants the one that the file's own `kind` means. None for a named thing."""
     found = matching(".".join(map(str, loc)), known) if not _is_named(loc) else ()
+    if not found and len(loc) > 2:  # noqa: PLR2004 (a name in a section of a section: slurm.options.KillWait)
+        return _field(loc[:-1], known, said)
     above: Any = said.source.values
     for part in loc[:-1]:
         above = above.get(part, {}) if isinstance(above, dict) else {}
