@@ -57,7 +57,7 @@ class Site:
             "name": NAME,
             "nodes.a100.hosts": "gpu-node[1-2]",
         }
-        if "users" not in changes and "users.bob" not in changes:
+        if not {"users", "users.bob"} & set(changes):
             ours["users.bob.also_in"] = ["language"]
         for path, value in (ours | {"accounting": {"enabled": False}} | changes).items():
             *parents, last = path.split(".")
@@ -209,6 +209,22 @@ def test_who_leaves_the_file_is_locked_out_and_keeps_the_files(site):
     assert quiet == set()
     assert ("user:bob", "unlock") in back
     assert site.run("gpu-node1", enter) == "mine\n"
+
+
+def test_an_id_that_another_has_is_named_on_its_host_and_the_others_are_finished(site):
+    """Nothing is made with a number that files of somebody else carry."""
+    site.run("gpu-node2", "useradd -u 6009 -M stranger")
+    site.write({"users.carol": {"uid": 6009, "team": "language"}})
+    cluster = load_cluster(site.file)
+    report = apply(cluster, str(site.file), remote_of(cluster))
+    made = site.run("gpu-node1", "id -u carol")
+    site.run("gpu-node2", "userdel stranger")
+    site.apply()
+
+    assert {host.host: host.error for host in report.hosts if host.error} == {
+        "gpu-node2": "user:carol: id 6009 is stranger's here: give stranger another one, and its files with it"
+    }
+    assert made.strip() == "6009"
 
 
 def test_slurms_packages_are_held(site):

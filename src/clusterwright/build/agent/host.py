@@ -11,9 +11,15 @@ from typing import Any, Dict, List, Optional, Set
 STATE = "/var/lib/clusterwright"
 COMMAND_S = 300  # one call starts all units of a host, each within systemd's own limit of 90 s
 
-# The last: `systemctl enable` would run update-rc.d for each unit that still has an init script, and that makes
-# systemd read all its files each time (systemd, ENVIRONMENT.md).
-ENVIRONMENT = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive", "SYSTEMCTL_SKIP_SYSV": "1"}
+# SYSTEMCTL_SKIP_SYSV: `systemctl enable` would run update-rc.d for each unit that still has an init script, and that
+# makes systemd read all its files each time (systemd, ENVIRONMENT.md). NEEDRESTART_SUSPEND: on Ubuntu apt would
+# restart daemons by itself, slurmd among them (needrestart(1)); what is restarted is ours to say.
+ENVIRONMENT = {
+    "LC_ALL": "C",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "SYSTEMCTL_SKIP_SYSV": "1",
+    "NEEDRESTART_SUSPEND": "1",
+}
 
 Json = Dict[str, Any]
 

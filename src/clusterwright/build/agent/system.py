@@ -18,10 +18,19 @@ def look_group(_host: Host, resource: Json) -> Optional[Json]:
     try:
         gid = grp.getgrnam(resource["name"]).gr_gid
     except KeyError:
+        taken = [group.gr_name for group in grp.getgrall() if group.gr_gid == resource["gid"]]
+        refuse_taken(resource["gid"], taken)
         return {"what": f"create with id {resource['gid']}", "diff": "", "cost": "live"}
     if gid != resource["gid"] and not resource["system"]:
-        raise ChangeError(f"it has id {gid} here, {resource['gid']} in the file: change one by hand")
+        raise ChangeError(f"it has id {gid} here, {resource['gid']} in the file: change one by hand", "host")
     return None
+
+
+def refuse_taken(number: int, names: List[str]) -> None:
+    """Another account or group has that id here, and files carry it."""
+    if names:
+        words = f"id {number} is {names[0]}'s here: give {names[0]} another one, and its files with it"
+        raise ChangeError(words, "host")
 
 
 def do_group(_host: Host, resource: Json) -> None:
@@ -35,12 +44,17 @@ def look_user(host: Host, resource: Json) -> Optional[Json]:
     try:
         entry = pwd.getpwnam(resource["name"])
     except KeyError:
+        refuse_taken(
+            resource["uid"], [one.pw_name for one in pwd.getpwall() if one.pw_uid == resource["uid"]]
+        )
         groups = ", ".join([resource["group"], *resource["groups"]])
         return {"what": f"create with id {resource['uid']} in {groups}", "diff": "", "cost": "live"}
     if resource["system"]:
         return None  # who made it, made it for the daemon of that name
     if entry.pw_uid != resource["uid"]:
-        raise ChangeError(f"it has id {entry.pw_uid} here, {resource['uid']} in the file: change one by hand")
+        raise ChangeError(
+            f"it has id {entry.pw_uid} here, {resource['uid']} in the file: change one by hand", "host"
+        )
     everyone = grp.getgrall()
     primary = [group.gr_name for group in everyone if group.gr_gid == entry.pw_gid]
     what = (
