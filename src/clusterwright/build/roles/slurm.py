@@ -22,6 +22,7 @@ from clusterwright.spec.field import Cost
 AFTER = ("base", "clock", "kernel", "munge", "slurm_account")
 
 FOLDER = "/etc/slurm"
+COMMENTS = "(?!)"  # matches no line: a reload covers what differs in comments alone
 # No release of Slurm has a test for its file, but every command parses it first, and this one asks no daemon.
 PARSES = ("env", "SLURM_CONF={}", "scontrol", "show", "hostnames", "localhost")
 LIMITS = """[Service]
@@ -77,8 +78,9 @@ def _files(cluster: Cluster, host: Host, header: str) -> tuple[File, ...]:
     files = [_slurm_conf(cluster, header)]
     if host.group.role == "login":
         return tuple(files)
-    again = ".*" if reconfigures_by_new_process(release_of(cluster)) else ""
-    files.append(File(path=f"{FOLDER}/cgroup.conf", content=cgroup_conf(cluster, header), cost=Cost.RESTART))
+    again = ".*" if reconfigures_by_new_process(release_of(cluster)) else COMMENTS
+    held = cgroup_conf(cluster, header)
+    files.append(File(path=f"{FOLDER}/cgroup.conf", content=held, cost=Cost.RESTART, gentle=COMMENTS))
     files.append(_gres_conf(cluster, host, header))
     told = topology(cluster, header)
     if told is not None:
@@ -102,7 +104,8 @@ def _gres_conf(cluster: Cluster, host: Host, header: str) -> File:
     """
     compute = host.group.role == "compute"
     text = gres_conf(cluster, header, host.group if compute else None)
-    return File(path=f"{FOLDER}/gres.conf", content=text, cost=Cost.DRAIN if compute else Cost.RESTART)
+    cost = Cost.DRAIN if compute else Cost.RESTART
+    return File(path=f"{FOLDER}/gres.conf", content=text, cost=cost, gentle=COMMENTS)
 
 
 def _daemon(cluster: Cluster, host: Host, header: str, files: tuple[File, ...]) -> tuple[Resource, ...]:
@@ -126,7 +129,7 @@ def _daemon(cluster: Cluster, host: Host, header: str, files: tuple[File, ...]) 
 
 def _unit(name: str, header: str, inputs: tuple[str, ...], more: str = "") -> tuple[Resource, ...]:
     path = f"/etc/systemd/system/{name}.service.d/clusterwright.conf"
-    limits = File(path=path, content=header + LIMITS + more)
+    limits = File(path=path, content=header + LIMITS + more, cost=Cost.RESTART, gentle=COMMENTS)
     return (limits, Unit(name=f"{name}.service", restart_on=(*inputs, limits.id)))
 
 
