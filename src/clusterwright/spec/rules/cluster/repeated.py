@@ -15,7 +15,7 @@ Loc = tuple[str | int, ...]
 
 
 def repeated(cluster: Cluster) -> Iterator[Clash]:
-    """No list of names holds one of them twice: one of the two was to be another."""
+    """No list of names holds one of them twice: one of the two was to be another. Numbers may repeat."""
     yield from _in(cluster, ())
 
 
@@ -30,7 +30,7 @@ def _in(value: Any, loc: Loc) -> Iterator[Clash]:
         for index, item in enumerate(value):
             if isinstance(item, BaseModel):
                 yield from _in(item, (*loc, index))
-            elif item in value[:index]:
+            elif not isinstance(item, int) and item in value[:index]:
                 yield _twice(str(item), loc, value.index(item), index)
 
 
