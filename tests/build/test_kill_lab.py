@@ -55,7 +55,8 @@ def begin(site, changes):
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    assert process.stdout.readline() == b"begin\n"
+    with process.stdout:
+        assert process.stdout.readline() == b"begin\n"
     return process
 
 

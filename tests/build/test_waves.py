@@ -59,11 +59,17 @@ def test_file_servers_come_before_all_others(altered):
     """Mounts of a folder that is not exported yet would fail."""
     nfs = altered({"storage.shared": {"kind": "nfs", "path": "/shared", "server": "gpu-node4"}, "lab": None})
 
-    assert waves(nfs, to_do(default=Cost.LIVE)) == (
+    assert waves(nfs, to_do(default=Cost.RECONFIGURE)) == (
         ("gpu-node4",),
         ("control",),
         ("gpu-node1", "gpu-node2", "gpu-node3"),
     )
+    assert waves(nfs, to_do(default=Cost.LIVE))[0] == ("gpu-node4",)
+
+
+def test_where_nothing_that_runs_is_touched_nobody_waits(cluster):
+    """A bare cluster is built at once."""
+    assert waves(cluster, to_do(default=Cost.LIVE)) == (tuple(ALL),)
 
 
 def test_hosts_that_need_nothing_are_in_no_wave(cluster):

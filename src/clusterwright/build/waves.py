@@ -20,10 +20,14 @@ Waves = tuple[tuple[str, ...], ...]
 
 
 def waves(cluster: Cluster, to_do: Mapping[str, HostReport], batch: str = "") -> Waves:
-    """Hosts that others need; then compute hosts on which something restarts, one alone first; then the rest."""
+    """Hosts that others need; then compute hosts on which something restarts, one alone first; then the rest.
+
+    Where nothing that runs is touched, as on bare hosts, compute hosts do not wait for the control hosts.
+    """
     rest = list(to_do)
     found: list[list[str]] = []
-    for names in _needed(cluster):
+    calm = all(change.cost is Cost.LIVE for report in to_do.values() for change in report.changes)
+    for names in _needed(cluster, calm=calm):
         found.append([name for name in rest if name in names])
         rest = [name for name in rest if name not in names]
     compute = {host.name for host in cluster.hosts("compute")}
@@ -56,11 +60,14 @@ def batch_size(batch: str, hosts: int) -> int:
     return max(1, math.ceil(hosts * int(number) / 100)) if batch.endswith("%") else int(number)
 
 
-def _needed(cluster: Cluster) -> list[set[str]]:
+def _needed(cluster: Cluster, *, calm: bool) -> list[set[str]]:
     """File servers, then the accountant, then the control hosts."""
     servers = {folder.server for folder in cluster.storage.values() if isinstance(folder, Nfs)}
     accountant = {cluster.accountant.name} if cluster.accountant else set()
-    return [servers, accountant, {host.name for host in cluster.hosts("control")}]
+    control = {host.name for host in cluster.hosts("control")}
+    if calm:  # slurmctld ends where slurmdbd is not there yet; on one host their order is kept
+        return [servers, accountant if cluster.control.name not in accountant else set()]
+    return [servers, accountant, control]
 
 
 def _restarts(report: HostReport) -> bool:

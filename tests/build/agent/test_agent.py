@@ -201,6 +201,18 @@ def test_a_plan_that_is_no_longer_true_is_not_carried_out(host):
     assert (host.root / "etc/app.conf").read_text() == "meanwhile\n"
 
 
+def test_less_than_was_shown_is_done(host):
+    """Another apply, whose ssh was cut, has done a part of it meanwhile: the rest was agreed to as well."""
+    shown = host("check", file("/etc/a"), file("/etc/b"))
+    host("apply", file("/etc/a"), when="200")
+    (host.root / STATE / "receipt.json").unlink()  # it was killed before it wrote one
+    answer = host("apply", file("/etc/a"), file("/etc/b"), expect=shown["sum"], when="300")
+    again = host("apply", file("/etc/a"), file("/etc/b"), expect=shown["sum"], when="400")
+
+    assert (answer["stale"], [change["id"] for change in answer["changes"]]) == (False, ["file:/etc/b"])
+    assert (again["stale"], again["changes"]) == (False, [])
+
+
 def test_a_folder_that_must_be_mounted_is_not_made(host):
     """Or runs would go to the root disk of the control host."""
     answer = host("apply", Directory(path="/shared/runs", owner=ME, group=MY_GROUP, parents=False))

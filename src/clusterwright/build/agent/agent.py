@@ -18,7 +18,7 @@ import zlib
 from typing import IO, Callable, List, Optional
 
 from clusterwright.build.agent import drift, files, packages, records, rollback, system, troubles, undo, units
-from clusterwright.build.agent.disk import sync_folder, write_private
+from clusterwright.build.agent.disk import sync_disk, write_private
 from clusterwright.build.agent.host import STATE, ChangeError, Host, Json, read
 from clusterwright.build.agent.plan import of_kinds, plan
 
@@ -55,8 +55,8 @@ def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
         for _packages, group in itertools.groupby(ours, lambda change: change["id"].startswith("package:")):
             steps(host, list(group), make, journal)
         keep(host, late)
-        for folder in host.touched:
-            sync_folder(folder)
+        for folder in {os.stat(folder).st_dev: folder for folder in host.touched}.values():
+            sync_disk(folder)
         return settle(host, late, journal)
 
 
@@ -72,6 +72,8 @@ def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[Chan
     if waiting:
         try:
             settle_units(host, [one for one in of_units if one["id"] in waiting], journal, more=False)
+            names = [one["id"].partition(":")[2] for one in first if one["id"] != "systemd"]
+            trouble = trouble or units.expect_running(names, alone=alone_of(host), wait_s=0)
         except ChangeError as why:
             raise trouble or why from why
     trouble = trouble or records.do_all(host, [one for one in due if one not in early], changes)
@@ -81,6 +83,7 @@ def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[Chan
 
 def keep(host: Host, changes: List[Json]) -> None:
     """All that is about to change, as it is now."""
+    known = len(host.kept)
     by_name = {resource["id"]: resource for resource in host.resources}
     for change in changes:
         undo.keep_change(host, change, by_name.get(change["id"]))
@@ -89,8 +92,8 @@ def keep(host: Host, changes: List[Json]) -> None:
         kind, _, name = change["id"].partition(":")
         if kind in ("unit", "gone-unit"):
             names += [name, *change["what"].partition(units.IN_PLACE_OF)[2].split()]
-    undo.keep_units(host, units.show(names))
-    undo.settle(host)
+    undo.keep_units(host, units.show([name for name in names if "unit:" + name not in host.kept]))
+    undo.settle(host, known)
 
 
 def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> None:
@@ -103,7 +106,7 @@ def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> No
     for change in changes:
         entry = {"doing": change["id"], "cost": change["cost"]}
         entry.update({"sha256": sums[change["id"]]} if change["id"] in sums else {})
-        note(journal, entry, lasting=change["id"] in read_by_units)
+        note(journal, entry, lasting=change["id"] in read_by_units and change["what"] != "create")
         try:
             for trial in [one for one in trials if change["id"] in one["files"]]:
                 trials.remove(trial)
@@ -115,6 +118,11 @@ def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> No
         change["done"] = True
 
 
+def alone_of(host: Host) -> List[str]:
+    """Units whose trouble keeps no other from being done."""
+    return [unit["name"] for unit in of_kinds(host, ("unit",)) if unit.get("alone")]
+
+
 def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: bool) -> Optional[ChangeError]:
     """All units in few calls; unless there are more to come, from here on no restart is owed."""
     named = [
@@ -122,8 +130,14 @@ def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: b
     ]
     for name, _what in named:
         note(journal, {"doing": "unit:" + name})
-    alone = [unit["name"] for unit in of_kinds(host, ("unit",)) if unit.get("alone")]
-    trouble = units.do_units(named, read_again=len(named) < len(changes), alone=alone)
+    alone = alone_of(host)
+    new_files = any(folder.startswith(host.at("/etc/systemd/system")) for folder in host.touched)
+    wait_s = (
+        0 if more else units.SETTLE_S
+    )  # those that wait for a record are started last, and looked at with these
+    trouble = units.do_units(
+        named, read_again=len(named) < len(changes), new_files=new_files, alone=alone, wait_s=wait_s
+    )
     for change in changes:
         change["done"] = trouble is None or change["id"].partition(":")[2] not in alone
     if not more:
@@ -202,8 +216,11 @@ def facts(host: Host) -> Json:
 
 
 def sum_of(changes: List[Json]) -> str:
-    """One word for a plan, so that an apply does what was shown or nothing."""
-    return hashlib.sha256(json.dumps(changes, sort_keys=True).encode()).hexdigest()
+    """One word for each change of a plan, so that an apply does what was shown, or less."""
+    words = (
+        hashlib.sha256(json.dumps(change, sort_keys=True).encode()).hexdigest()[:16] for change in changes
+    )
+    return " ".join(words) or "-"
 
 
 def act(bundle: Json) -> Json:
@@ -236,7 +253,10 @@ def work(host: Host, answer: Json) -> Json:
     back = bool(host.bundle.get("to"))
     answer["changes"] = changes = (rollback.plan if back else plan)(host)
     answer["sum"] = sum_of(changes)
-    stale = host.bundle["expect"] not in ("", answer["sum"])
+    stale = bool(host.bundle["expect"]) and not set(answer["sum"].split()) <= {
+        "-",
+        *host.bundle["expect"].split(),
+    }
     if host.bundle["mode"] == "apply" and not stale:
         refuse_jobs(host, changes, answer["facts"]["job_steps"])
         trouble = apply(host, changes, rollback.make if back else make)

@@ -41,6 +41,19 @@ def write_private(path: str, data: bytes) -> None:
     sync_folder(os.path.dirname(path))
 
 
+def sync_disk(path: str) -> None:
+    """All that was written to the path's file system is on disk: for many files quicker than one after the other."""
+    import ctypes  # noqa: PLC0415 (only looking, which is most of what we do, is quicker without)
+
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        syncfs = getattr(ctypes.CDLL(None), "syncfs", None)
+        if syncfs is None or syncfs(handle) != 0:
+            os.sync()
+    finally:
+        os.close(handle)
+
+
 def sync_folder(folder: str) -> None:
     """A rename lasts only when its folder is on disk."""
     handle = os.open(folder, os.O_RDONLY)

@@ -117,7 +117,8 @@ def do_file(host: Host, resource: Json) -> None:
             file.write(content_of(resource))
             file.flush()
             set_rights(scratch, resource)
-            os.fsync(file.fileno())
+            if os.path.exists(path):  # something may read it at once when the host comes back from a crash
+                os.fsync(file.fileno())
         if resource["validate"] and is_there(resource["validate"][0]):
             accept(resource, scratch)
         os.replace(scratch, path)

@@ -11,7 +11,7 @@ import json
 import os
 from typing import List, Optional
 
-from clusterwright.build.agent.disk import state_of, sync_folder, write_private
+from clusterwright.build.agent.disk import state_of, sync_disk, sync_folder, write_private
 from clusterwright.build.agent.host import STATE, Host, Json, read, whole_json
 
 UNDO = STATE + "/undo"
@@ -59,8 +59,6 @@ def keep_path(host: Host, name: str, resource: Json) -> None:
         os.makedirs(os.path.dirname(copy), exist_ok=True)
         shutil.copyfile(host.at(path), copy)
         os.chmod(copy, 0o600)
-        with open(copy, "rb") as file:
-            os.fsync(file.fileno())
     row = {key: resource[key] for key in ("secret", "gentle", "cost") if resource.get(key)}
     keep(host, dict(row, id=name, before=before))
 
@@ -84,12 +82,10 @@ def keep(host: Host, row: Json) -> None:
     host.kept.add(row["id"])
 
 
-def settle(host: Host) -> None:
-    """All lines are on disk."""
-    path = host.at(f"{UNDO}/{host.bundle['when']}/before.jsonl")
-    if os.path.exists(path):
-        with open(path) as file:
-            os.fsync(file.fileno())
+def settle(host: Host, known: int) -> None:
+    """What was kept is on disk, if any of it is newer than `known` rows."""
+    if len(host.kept) > known:
+        sync_disk(host.at(UNDO))
 
 
 def whens(host: Host) -> List[str]:

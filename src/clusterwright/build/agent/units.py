@@ -61,7 +61,12 @@ def look_unit(
 
 
 def do_units(
-    changes: List[Tuple[str, str]], *, read_again: bool, alone: Sequence[str] = ()
+    changes: List[Tuple[str, str]],
+    *,
+    read_again: bool,
+    new_files: bool = True,
+    alone: Sequence[str] = (),
+    wait_s: float = SETTLE_S,
 ) -> Optional[ChangeError]:
     """Name and what was planned, in one call each for all of them; what they replace goes last.
 
@@ -75,11 +80,11 @@ def do_units(
     reloaded = [name for name, words in verbs if "reload" in words]
     if enabled:
         must(["systemctl", "enable", "--quiet", "--no-reload", "--", *enabled])
-    states = show([name for name, _what in changes]).values()
-    if read_again or any(state.get("NeedDaemonReload") == "yes" for state in states):
+    states = show([name for name, _what in changes] if new_files and not read_again else [])
+    if read_again or any(state.get("NeedDaemonReload") == "yes" for state in states.values()):
         must(["systemctl", "daemon-reload"])
     said = [ask_for("restart", started), ask_for("reload-or-restart", reloaded)]
-    trouble = expect_running(started + reloaded, "".join(said), alone)
+    trouble = expect_running(started + reloaded, "".join(said), alone, wait_s)
     for _name, what in changes:
         for other in what.partition(IN_PLACE_OF)[2].split():
             stop_unit(other)
@@ -92,10 +97,12 @@ def ask_for(verb: str, names: List[str]) -> str:
     return str(done.stdout) if done is not None and done.returncode != 0 else ""
 
 
-def expect_running(names: List[str], said: str = "", alone: Sequence[str] = ()) -> Optional[ChangeError]:
+def expect_running(
+    names: List[str], said: str = "", alone: Sequence[str] = (), wait_s: float = SETTLE_S
+) -> Optional[ChangeError]:
     """A daemon that dies of what it read does so at once, when systemd has already called it started."""
     if names:
-        time.sleep(SETTLE_S)
+        time.sleep(wait_s)
     trouble = None
     for name, state in show(names).items():
         if state.get("ActiveState") != "active":
