@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional
 from clusterwright.build.agent import account_changes, reservations
 from clusterwright.build.agent.accounts import (
     Key,
+    Rows,
     differences,
     gone,
     in_use,
@@ -25,6 +26,7 @@ from clusterwright.build.agent.host import STATE, ChangeError, Host, Json, read
 from clusterwright.build.agent.sacctmgr import READY_S, Asked, answers, ask, read_answers
 
 MEMORY = STATE + "/records.json"
+BLIND = "compare"  # the change that stands for all, where the daemon does not answer while we look
 
 
 def begin(host: Host) -> Asked:
@@ -47,18 +49,24 @@ def look(host: Host, resource: Json, asked: Asked) -> List[Json]:
     rows = resource["rows"][1:]
     if have is None:
         return (
-            [change(f"compare {len(rows)} rows with those of slurmdbd, which does not answer yet")]
+            [change(f"{BLIND} {len(rows)} rows with those of slurmdbd, which does not answer yet")]
             if rows
             else []
         )
-    changes = []
+    changes = [change(words) for words in differing(rows, have)]
+    return changes + (leaving(host, rows, have) if resource["name"] == "accounts" else [])
+
+
+def differing(rows: List[Json], have: Rows) -> List[str]:
+    """Words for each row that is missing or different; what a new member is comes with the membership."""
+    said = []
     for row in rows:
         key = key_of(row)
         if key not in have:
-            changes += [] if key[0] == "person" else [change("create " + told(key))]
+            said += [] if key[0] == "person" else ["create " + told(key)]
         elif differences(row, have[key]):
-            changes.append(change(f"{told(key)}: {words_for(differences(row, have[key]))}"))
-    return changes + (leaving(host, rows, have) if resource["name"] == "accounts" else [])
+            said.append(f"{told(key)}: {words_for(differences(row, have[key]))}")
+    return said
 
 
 def found(host: Host, asked: Asked) -> Dict[str, Any]:
@@ -68,7 +76,7 @@ def found(host: Host, asked: Asked) -> Dict[str, Any]:
     return host.answers
 
 
-def leaving(host: Host, rows: List[Json], have: Dict[Key, Dict[str, str]]) -> List[Json]:
+def leaving(host: Host, rows: List[Json], have: Rows) -> List[Json]:
     """What we made and the file does not name now; it waits for its jobs, which Slurm would end with it."""
     mine = ours(host, "accounts")
     host.notes += strangers(rows, have, mine)
@@ -132,6 +140,9 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
             mine, jobs = ours(host, "accounts"), in_use()
             away = [key for key in gone(rows[1:], have, mine) if not jobs_of(key, jobs)]
         account_changes.make(where["cluster"], rows[1:], have, away)
+        for one in changes:
+            if one["what"].startswith(BLIND):
+                one["diff"] = "\n".join("+" + words for words in differing(rows[1:], have))
     for one in changes:
         one["done"] = True
 

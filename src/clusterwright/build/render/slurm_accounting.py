@@ -12,13 +12,12 @@ AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 """
 GATHER_S = 30
-SLURMDBD_IS_THERE = False  # until roles/accounting brings it: slurmctld ends without
 
 
 def accounting(cluster: Cluster) -> str:
     """slurmdbd, what is enforced, and who goes first; without accounting, first come first served."""
     host = cluster.accountant
-    if host is None or not counts(cluster):
+    if host is None:
         return NONE
     return f"""
 # Who used what goes to slurmdbd; what teams, users and qualities of service may take is enforced. `safe`: no job is
@@ -30,11 +29,6 @@ AccountingStorageTRES={",".join(tres(cluster))}
 JobAcctGatherType=jobacct_gather/cgroup
 JobAcctGatherFrequency={GATHER_S}
 {_priority(cluster)}{_preemption(cluster)}"""
-
-
-def counts(cluster: Cluster) -> bool:
-    """True where somebody keeps accounts: then there are qualities of service and fair share."""
-    return SLURMDBD_IS_THERE and cluster.accounting.enabled
 
 
 def tres(cluster: Cluster) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.build.render.slurm_accounting import counts
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.names import fold
 from clusterwright.spec.nodes import NodeGroup
@@ -74,7 +73,7 @@ def _partition(cluster: Cluster, name: str, partition: Partition) -> Iterator[Ro
     yield "Default", "YES" if partition.default else "NO"
     yield from _limits(partition)
     yield from _shares(groups, partition)
-    if counts(cluster):
+    if cluster.accounting.enabled:
         yield from _billing(groups)
     yield from _admission(cluster, name, partition)
     yield "State", "UP"
@@ -118,7 +117,7 @@ def _admission(cluster: Cluster, name: str, partition: Partition) -> Iterator[Ro
     """Teams are Unix groups. Qualities of service need accounting."""
     if partition.teams:
         yield "AllowGroups", ",".join(partition.teams)
-    if not counts(cluster):
+    if not cluster.accounting.enabled:
         return
     if partition.qos:
         yield "AllowQos", ",".join(partition.qos)
