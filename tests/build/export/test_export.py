@@ -19,7 +19,7 @@ from clusterwright.spec.load import load_cluster
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-@pytest.fixture(params=["lab", "university", "a100", "hgx", "gpu1024"])
+@pytest.fixture(params=["lab", "a100", "hgx", "gpu1024"])
 def example(request):
     """Each example in turn."""
     return load_cluster(EXAMPLES / request.param / "cluster.yaml")

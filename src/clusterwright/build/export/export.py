@@ -7,6 +7,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from clusterwright.build.export.compose import compose as compose_file
+from clusterwright.build.export.compose import dockerfile, entrypoint
 from clusterwright.build.export.exported import Exported, archive
 from clusterwright.build.export.inventory import inventory
 from clusterwright.build.export.places import Places, places_of
@@ -42,6 +44,8 @@ def export(
     found = files.exported(with_secrets=with_secrets) | {"library.tar": Exported(archive(given.payload))}
     if ansible:
         found |= _ansible(cluster, given, files)
+    if compose:
+        found |= _compose(cluster, given)
     found["README.md"] = Exported(readme(cluster, given, files, ansible=ansible, compose=compose))
     return found
 
@@ -52,6 +56,16 @@ def _ansible(cluster: Cluster, given: Given, files: Places) -> dict[str, Exporte
         "ansible.cfg": Exported(header + _ANSIBLE_CFG),
         "inventory.yaml": Exported(header + yaml_text(inventory(cluster))),
         "site.yaml": Exported(header + yaml_text(playbook(cluster, steps(cluster, given), files))),
+    }
+
+
+def _compose(cluster: Cluster, given: Given) -> dict[str, Exported]:
+    header, found = given.header(), steps(cluster, given)
+    return {
+        "compose.yaml": Exported(header + yaml_text(compose_file(cluster))),
+        "Dockerfile": Exported(dockerfile(cluster, found, header)),
+        "entrypoint.sh": Exported(entrypoint(found, header), 0o755),
+        ".dockerignore": Exported(f"{header}*\n!entrypoint.sh\n"),
     }
 
 

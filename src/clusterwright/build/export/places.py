@@ -39,7 +39,9 @@ class Places:
     def exported(self, *, with_secrets: bool) -> dict[str, Exported]:
         """Every file; one that holds a secret only when asked, and then for its owner's eyes."""
         return {
-            f"{top(file)}/{place}{path}": Exported(file.content, SECRET if file.secret else 0o644)
+            f"{top(file)}/{place}{path}": Exported(
+                file.content, SECRET if file.secret else 0o755 if file.mode & 0o111 else 0o644
+            )
             for place, files in self.folded.items()
             for path, file in files.items()
             if with_secrets or not file.secret

@@ -56,10 +56,14 @@ takes hosts in batches and waits for running jobs where a change needs that, kee
 made by it as well; here they are yours to make with sacctmgr and scontrol.
 """.splitlines()
 
-_COMPOSE = """
+_COMPOSE_TEXT = """
 ## Containers
 
-    docker compose up --build
+    docker compose up --build --detach
+    docker compose exec CONTROL-HOST sinfo
 
-A cluster on one machine, for trying things out.
-""".splitlines()
+The cluster on one machine, for trying things out: every host is a container with its own addresses, packages,
+accounts and files. Three lines differ from the host's files (see entrypoint.sh): a node may be smaller than it
+claims, no CPUs are bound, and Slurm does not ask systemd. GPUs are device files where the machine has none.
+"""
+_COMPOSE = _COMPOSE_TEXT.splitlines()
