@@ -122,10 +122,17 @@ def do_file(host: Host, resource: Json) -> None:
         if resource["validate"] and is_there(resource["validate"][0]):
             accept(resource, scratch)
         os.replace(scratch, path)
+        relabel(host, path)
         host.touched.add(folder)
     finally:
         if os.path.exists(scratch):
             os.unlink(scratch)
+
+
+def relabel(host: Host, path: str) -> None:
+    """The label that SELinux's policy has for the place; without this it has its folder's, as /etc/hosts must not."""
+    if os.path.exists(host.at("/sys/fs/selinux/enforce")) and is_there("restorecon"):
+        run(["restorecon", path])
 
 
 def is_there(program: str) -> bool:
@@ -203,6 +210,7 @@ def do_directory(host: Host, resource: Json) -> None:
     """Made, then given its owner and mode."""
     os.makedirs(host.at(resource["path"]), exist_ok=True)
     set_rights(host.at(resource["path"]), resource)
+    relabel(host, host.at(resource["path"]))
 
 
 def look_symlink(host: Host, resource: Json) -> Optional[Json]:
@@ -223,3 +231,4 @@ def do_symlink(host: Host, resource: Json) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     os.symlink(resource["target"], scratch)
     os.replace(scratch, path)
+    relabel(host, path)
