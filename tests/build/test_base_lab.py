@@ -285,6 +285,35 @@ def test_units_of_ours_are_good_units(site):
     assert said == ""
 
 
+def test_an_old_sshd_takes_its_settings_from_the_unit(site):
+    """Rocky 8's ExecStart as systemd splits it: sshd prints what it understood."""
+    site.write(
+        {
+            "lab": None,
+            "os": "rocky-8",
+            "software": {"slurm": "23.11", "repositories": {"a": {"url": "http://a"}}},
+        }
+    )
+    cluster = load_cluster(site.file)
+    site.write({})
+    path = "/etc/systemd/system/sshd.service.d/clusterwright.conf"
+    found = wanted(cluster, cluster.host("gpu-node1"), given_for(cluster, "c"))
+    [text] = [one.content for one in found if one.id == f"file:{path}"]
+    text = text.replace("sshd -D", "sshd -T").replace("[Service]\n", "[Service]\nType=oneshot\n")
+    site.run(
+        "gpu-node1", "cat >/run/systemd/system/test-sshd.service; systemctl start test-sshd", text.encode()
+    )
+    said = site.run(
+        "gpu-node1", "journalctl --unit test-sshd --output cat; rm /run/systemd/system/test-sshd.service"
+    )
+
+    assert (
+        "authorizedkeysfile .ssh/authorized_keys .ssh/authorized_keys2 /etc/ssh/authorized_keys.d/%u" in said
+    )
+    assert "passwordauthentication no" in said
+    assert "kbdinteractiveauthentication no" in said
+
+
 def test_the_journal_is_bounded(site):
     """Journald says what it uses of its own setting."""
     said = site.run(

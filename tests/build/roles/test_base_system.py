@@ -9,7 +9,7 @@ import pytest
 from clusterwright.build.render.authorized_keys import hosts_only
 from clusterwright.build.resources import Given, Group, Hold, Package, User
 from clusterwright.build.roles import wanted
-from clusterwright.build.roles.held_packages import DRIVER, FABRIC, SLURM, expression
+from clusterwright.build.roles.held_packages import DRIVER, FABRIC, KERNEL, SLURM, expression
 from clusterwright.build.roles.hugepages import pages
 from clusterwright.spec.field import Cost
 
@@ -131,10 +131,17 @@ def test_slurms_account_is_made_where_no_package_makes_it(of):
 
 def test_driver_fabric_and_slurm_are_held_and_what_the_site_adds(of):
     """The same patterns for who upgrades by hand and for unattended upgrades."""
-    found = of({"system": {"hold": ["docker-ce"]}})
+    found = of({"system": {"hold": ["docker-ce"]}}, host="control")
 
     assert found["hold:packages"] == Hold(name="packages", patterns=(*DRIVER, *FABRIC, *SLURM, "docker-ce"))
     assert '  "docker-ce$";\n' in found["file:/etc/apt/apt.conf.d/52clusterwright-hold"].content
+
+
+def test_the_kernel_is_held_where_there_are_gpus(of):
+    """Their driver's module is built for it; a control host takes its security updates by itself."""
+    held = {host: of(host=host)["hold:packages"].patterns for host in ("control", "gpu-node1")}
+
+    assert set(held["gpu-node1"]) - set(held["control"]) == set(KERNEL)
 
 
 @pytest.mark.parametrize(

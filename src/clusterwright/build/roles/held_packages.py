@@ -20,13 +20,19 @@ FABRIC = (
     "ucx*",
 )  # fmt: skip
 SLURM = ("slurm*", "libslurm*")
+# Modules of driver and fabric are built for one kernel: with another one the host comes back without its GPUs.
+KERNEL = (
+    "linux-image-*", "linux-headers-*", "linux-modules-*", "linux-generic*", "linux-nvidia*",
+    "kernel", "kernel-core", "kernel-modules*", "kernel-devel*",
+)  # fmt: skip
 
 APT = "/etc/apt/apt.conf.d/52clusterwright-hold"
 
 
-def held_packages(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+def held_packages(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     """Held in dpkg or by dnf's versionlock, whoever asks for the upgrade; `wright upgrade` does it on purpose."""
-    patterns = (*DRIVER, *FABRIC, *SLURM, *cluster.system.hold)
+    kernel = KERNEL if host.group.gpus else ()
+    patterns = (*DRIVER, *FABRIC, *SLURM, *kernel, *cluster.system.hold)
     hold = Hold(name="packages", patterns=patterns)
     system = distribution(cluster)
     if system.family == "rhel":
