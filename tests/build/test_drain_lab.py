@@ -21,18 +21,20 @@ def test_hosts_with_jobs_are_left_out_or_drained_and_given_back(site):
     What a person has drained stays drained, with that person's reason.
     """
     site.apply()
-    job = site.sh("control", "sbatch --parsable -w gpu-node2 -N1 -D /tmp --wrap 'sleep 60'").strip()
+    job = site.sh("control", "sbatch --parsable -w gpu-node2 -N1 -D /tmp --wrap 'sleep 600'").strip()
     site.sh("control", "scontrol update nodename=gpu-node3 state=drain reason='fan broken'")
     said = []
+
+    def say(words):
+        said.append(words)
+        if "waiting for jobs" in words:  # it drained, and sees the job
+            site.sh("control", f"scancel {job}")
+
     try:
         first = site.apply(FEWER_GPUS)
         devices = site.sh("gpu-node2", "cat /etc/slurm/gres.conf")
         running = site.sh("control", f"squeue --noheader --job {job} --format=%T").strip()
-        site.sh(
-            "control",
-            f"scontrol update job={job} timelimit=0-00:01:00; (sleep 4; scancel {job}) >/dev/null 2>&1 &",
-        )
-        second = site.apply(FEWER_GPUS, care=Care(drain=True, wait_s=60, say=said.append))
+        second = site.apply(FEWER_GPUS, care=Care(drain=True, wait_s=120, say=say))
         after = states(site)
     finally:
         site.sh("control", f"scancel {job}; scontrol update nodename=gpu-node3 state=resume")

@@ -12,8 +12,10 @@ CHANGE = {"slurm.kill_wait": "55s"}
 PYTHON = """cat > /usr/local/bin/python3 <<'END'
 #!/bin/sh
 [ "$1" = -c ] || exec /usr/bin/python3 "$@"
+text=$2
+shift 2
 exec /usr/bin/python3 -c "{prelude}
-$2"
+$text" "$@"
 END
 chmod +x /usr/local/bin/python3"""
 PYTHON_AS_IT_WAS = "rm -f /usr/local/bin/python3"
