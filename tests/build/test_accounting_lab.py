@@ -245,7 +245,9 @@ def test_the_team_that_used_less_goes_first(site):
     first = site.submit("bob", "-p quick -N1 --gres=gpu:4 -w gpu-node1")
     second = site.submit("dave", "-p quick -N1 --gres=gpu:4 -w gpu-node1")
     site.waits_for(second, "Resources")
-    shares = dict(line.split("|") for line in site.run("sshare -nP -o Account,EffectvUsage").splitlines())
+    shares = dict(
+        line.strip().split("|") for line in site.run("sshare -nP -o Account,EffectvUsage").splitlines()
+    )
     fair = dict(line.split() for line in site.run("sprio -h -o '%i %F'").splitlines())
     site.run(f"scancel {wall}")
     site.until(second, "RUNNING")
@@ -260,16 +262,16 @@ def test_several_teams_train_side_by_side(site):
     show = (
         "echo $SLURM_JOB_ACCOUNT $(hostname) $CUDA_VISIBLE_DEVICES $SLURM_JOB_GPUS >> /shared/gpus; sleep 20"
     )
-    site.run("mkdir -p /shared && chmod 1777 /shared && rm -f /shared/gpus")
+    site.run("mkdir -p /shared && chmod 1777 /shared && : > /shared/gpus && chmod 666 /shared/gpus")
     jobs = [
         site.submit("bob", "-p quick -w gpu-node1 --gres=gpu:1", show),
         site.submit("dave", "-p quick -w gpu-node1 --gres=gpu:2", show),
         site.submit("carol", "-p quick -w gpu-node1 -A language --gres=gpu:1", show),
     ]
-    for job in jobs:
-        site.until(job, "RUNNING")
-    time.sleep(2)
-    rows = [line.split() for line in site.run("cat /shared/gpus").splitlines()]
+    site.run(
+        f"for i in $(seq 150); do [ $(wc -l < /shared/gpus) = {len(jobs)} ] && exit; sleep 0.2; done; squeue"
+    )
+    rows = [line.split() for line in site.run("cat /shared/gpus", "gpu-node1").splitlines()]
 
     assert sorted(row[0] for row in rows) == ["language", "language", "vision"]
     assert sorted(gpu for row in rows for gpu in row[-1].split(",")) == ["0", "1", "2", "3"]

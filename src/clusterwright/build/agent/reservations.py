@@ -84,6 +84,8 @@ def differences(row: Json, have: Dict[str, str]) -> List[str]:
     for name in COMPARED:
         if name == "StartTime" and same_start(row, have):
             continue
+        if name == "Duration" and same_end(row, have):
+            continue
         if row[name] != now[name]:
             found.append(f"{name} {now[name] or 'none'} -> {row[name] or 'none'}")
     return found
@@ -115,6 +117,14 @@ def same_start(row: Json, have: Dict[str, str]) -> bool:
         return now[3:5] == want[3:5] and abs(days - round(days / step) * step) < SUMMER
     begun = time.mktime(want) <= time.mktime(now) <= time.time()
     return now[:5] == want[:5] or begun
+
+
+def same_end(row: Json, have: Dict[str, str]) -> bool:
+    """One that was made late is shorter, and ends when the file has it."""
+    if any(flag in row["Flags"] for flag in REPEATED) or not same_start(row, have):
+        return False
+    want = time.mktime(moment(row["StartTime"])) + int(row["Duration"]) * 60
+    return abs(time.mktime(moment(have["EndTime"])) - want) <= 60  # noqa: PLR2004 (durations are whole minutes)
 
 
 def is_over(row: Json) -> bool:
