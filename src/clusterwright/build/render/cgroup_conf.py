@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from clusterwright.build.render.slurm_releases import cgroup_plugin, enable_controllers, release_of
 from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.once import once
 
 
+@once
 def cgroup_conf(cluster: Cluster, header: str) -> str:
     """Devices and memory always; cores where they are real.
 

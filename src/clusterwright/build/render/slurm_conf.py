@@ -10,9 +10,11 @@ from clusterwright.build.render.slurm_releases import release_of
 from clusterwright.build.render.slurm_scheduler import scheduler
 from clusterwright.build.render.slurm_settings import slurm_settings
 from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.once import once
 from clusterwright.spec.slurm_keys import RELEASES, lint
 
 
+@once
 def slurm_conf(cluster: Cluster, header: str) -> str:
     """The whole file: settings with their reasons, then nodes, then partitions."""
     settings = (

@@ -6,8 +6,10 @@ from clusterwright.build.render.slurm_releases import block_sizes, release_of, t
 from clusterwright.build.render.topology import Blocks, Tree, blocks_of, kind_of, tree_of
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.names import fold
+from clusterwright.spec.once import once
 
 
+@once
 def topology(cluster: Cluster, header: str) -> tuple[str, str] | None:
     """The file's name and its text, as the release reads it; None where Slurm is told nothing."""
     kind = kind_of(cluster)
