@@ -8,7 +8,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from clusterwright.build.resources import File, Resource
@@ -37,6 +37,8 @@ m.main()
 
 # A small Rocky 8 has the Python of dnf, which is 3.6, and no other.
 PYTHON = "$(command -v python3 || echo /usr/libexec/platform-python)"
+
+LEVEL = 2  # of zlib: 2.1 ms less for each host than with 6, and a tenth more bytes (gpu1024: 3.7 ms, 145 kB)
 
 
 def command(*, sudo: bool) -> str:
@@ -80,18 +82,24 @@ def _packed(agent: tuple[tuple[str, str], ...]) -> bytes:
 @lru_cache(maxsize=4)
 def _start(shared: tuple[str, ...]) -> tuple[Any, bytes, frozenset[str]]:
     """A packer that has taken in the shared contents, what it gave for them, and the texts themselves."""
-    packer = zlib.compressobj()
+    packer = zlib.compressobj(LEVEL)
     contents = {_name(text): base64.b64encode(text.encode()).decode() for text in shared}
     head = packer.compress(f'{{"contents": {json.dumps(contents)}, '.encode())
     return packer, head, frozenset(shared)
 
 
+@cache
+def _fields(kind: type[Resource]) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+@lru_cache(maxsize=256)
 def _name(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _plain(resource: Resource, known: frozenset[str] = frozenset()) -> dict[str, Any]:
-    fields = {field.name: getattr(resource, field.name) for field in dataclasses.fields(resource)}
+    fields = {name: getattr(resource, name) for name in _fields(type(resource))}
     if isinstance(resource, File):
         content = resource.content
         if isinstance(content, str) and content in known:
