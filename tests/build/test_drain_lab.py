@@ -22,6 +22,8 @@ def test_hosts_with_jobs_are_left_out_or_drained_and_given_back(site):
     """
     site.apply()
     job = site.sh("control", "sbatch --parsable -w gpu-node2 -N1 -D /tmp --wrap 'sleep 600'").strip()
+    runs = f"until [ $(squeue --noheader --job {job} --format=%T) = RUNNING ]; do sleep 0.5; done"
+    site.sh("control", runs, timeout_s=90)
     site.sh("control", "scontrol update nodename=gpu-node3 state=drain reason='fan broken'")
     said = []
 
