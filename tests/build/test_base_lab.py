@@ -1,5 +1,6 @@
 """The base system on real hosts: accounts, ways in, packages held, clocks; in a lab of its own."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from clusterwright.build.bundle import Order, bundle, command
 from clusterwright.build.render.chrony_conf import chrony_conf
 from clusterwright.build.resources import File, Hold, Package
 from clusterwright.build.roles import wanted
+from clusterwright.build.roles.repositories import repositories
 from clusterwright.build.work import read_answer
 from clusterwright.edge.sources import agent_sources
 from clusterwright.lab.able import able
@@ -246,8 +248,9 @@ def test_apt_waits_for_another_apt_and_upgrades_what_is_held_when_the_file_says_
     hold = Hold(name="packages", patterns=("slurm*", "nothing-*"))
     site.run("gpu-node1", DEB.format(repo="/root/repo", name="nothing-here", version="1.0"))
     locked = (
-        "flock /var/lib/dpkg/lock-frontend true; setsid python3 -c 'import fcntl,time; "
-        'f=open("/var/lib/dpkg/lock-frontend","w"); fcntl.lockf(f,fcntl.LOCK_EX); time.sleep(6)\' >/dev/null 2>&1 &'
+        "setsid python3 -c 'import fcntl,time; "
+        'files=[open(f"/var/lib/{name}","w") for name in ("dpkg/lock-frontend","apt/lists/lock")]; '
+        "[fcntl.lockf(file,fcntl.LOCK_EX) for file in files]; time.sleep(6)' >/dev/null 2>&1 & sleep 0.5"
     )
     site.run("gpu-node1", locked)
     first = site.agent("gpu-node1", source, Package(name="nothing-here", version="1"), hold)
@@ -266,6 +269,65 @@ def test_apt_waits_for_another_apt_and_upgrades_what_is_held_when_the_file_says_
     assert stayed == "1.0"
     assert ("package:nothing-here", "1.0 -> 2") in {(change.id, change.what) for change in second.changes}
     assert [change.id for change in third.changes if "nothing" in change.id or "hold" in change.id] == []
+
+
+@pytest.fixture
+def signed(site, tmp_path):
+    """A signed repository in gpu-node2's /root/signed, and the keys of its maker and of a stranger, as text."""
+
+    def gpg(*arguments):
+        return subprocess.run(
+            ["gpg", "--homedir", tmp_path / "keys", "--batch", "--yes", "--passphrase", "", *arguments],
+            capture_output=True, check=True, timeout=60,
+        ).stdout  # fmt: skip
+
+    (tmp_path / "keys").mkdir(mode=0o700)
+    for name in ("maker", "stranger"):
+        gpg("--quick-generate-key", f"{name}@example.org", "ed25519", "sign", "never")
+    site.run("gpu-node2", DEB.format(repo="/root/signed", name="signed-thing", version="1.0"))
+    packages = site.run("gpu-node2", "cd /root/signed; sha256sum Packages; stat -c %s Packages").split()
+    release = f"Date: Thu, 01 Jan 2026 00:00:00 UTC\nSHA256:\n {packages[0]} {packages[2]} Packages\n"
+    (tmp_path / "Release").write_text(release)
+    gpg(
+        "--local-user",
+        "maker@example.org",
+        "--clearsign",
+        "--output",
+        tmp_path / "InRelease",
+        tmp_path / "Release",
+    )
+    site.run("gpu-node2", "cat >/root/signed/InRelease", (tmp_path / "InRelease").read_bytes())
+    keys = {
+        name: gpg("--armor", "--export", f"{name}@example.org").decode() for name in ("maker", "stranger")
+    }
+    yield keys
+    subprocess.run(
+        ["gpgconf", "--homedir", tmp_path / "keys", "--kill", "all"], check=False, capture_output=True
+    )
+    site.run("gpu-node2", "dpkg --purge signed-thing; rm -r /root/signed")
+    site.apply()
+
+
+@pytest.mark.skipif(not shutil.which("gpg"), reason="gpg is not installed (apt-get install gpg)")
+def test_a_repository_is_good_with_its_makers_key_alone(site, signed):
+    """Signed by another, apt takes nothing from it and says why."""
+
+    def install(name):
+        software = {
+            "slurm": "22.05",
+            "repositories": {"own": {"url": "file:///root/signed", "key": signed[name]}},
+        }
+        site.write({"software": software})
+        cluster = load_cluster(site.file)
+        site.write({})
+        ours = repositories(cluster, cluster.host("gpu-node2"), given_for(cluster, "cluster.yaml"))
+        return site.agent("gpu-node2", *ours, Package(name="signed-thing"))
+
+    refused, taken = install("stranger"), install("maker")
+
+    assert "NO_PUBKEY" in refused.error
+    assert taken.error == ""
+    assert site.run("gpu-node2", "dpkg-query -W -f '${Version}' signed-thing") == "1.0"
 
 
 def test_a_compute_host_is_tuned_where_it_can_be_and_left_alone_where_not(site):
