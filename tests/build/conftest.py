@@ -57,49 +57,69 @@ def given():
     )
 
 
+BEAT = "while :; do date +%s.%N >> /shared/beats/{name}-$(hostname); sleep 1; done"
+
+
 class Heart:
-    """A user's job that writes the time every second on each of its hosts, and what became of it since."""
+    """A user's job that writes the time every second on each of its hosts, and what became of it since.
+
+    Beside it a process that is no job does the same: where both were silent, the machine was busy.
+    """
 
     def __init__(self, run, hosts=2):
         """`run` is a command on a host that must end well."""
         self.run = run
-        run("control", "mkdir -p /shared/beats && chmod 1777 /shared/beats")
-        beat = "while :; do date +%s.%N >> /shared/beats/$SLURM_JOB_ID-$(hostname); sleep 1; done"
-        script = f"#!/bin/sh\nsrun --kill-on-bad-exit sh -c '{beat}'\n"
+        run("control", "rm -rf /shared/beats; mkdir -p /shared/beats; chmod 1777 /shared/beats")
+        script = f"#!/bin/sh\nsrun sh -c '{BEAT.format(name='$SLURM_JOB_ID')}'\n"
         submit = f"cd /shared/beats && runuser -u bob -- sbatch --parsable -N{hosts} -t 60 -o /dev/null"
         self.job = run("control", submit, stdin=script.encode()).strip()
         self.until(lambda: len(self.beats()) == hosts and all(self.beats().values()))
+        for host in self.beats():
+            beside = BEAT.format(name="beside")
+            run(host, f"setsid nohup timeout 900 sh -c '{beside}' >/dev/null 2>&1 </dev/null &")
         self.before = self.processes()
 
-    def until(self, true, limit_s=30):
+    def until(self, true, limit_s=60):
         """Wait for it."""
         end = time.monotonic() + limit_s
         while not true():
             assert time.monotonic() < end, self.run("control", f"scontrol show job {self.job}")
             time.sleep(0.5)
 
-    def beats(self):
-        """Seconds by host, in the order of writing."""
-        said = self.run("control", f"cd /shared/beats && grep -H . {self.job}-* || true").split()
-        rows = [line.partition(":") for line in said]
-        hosts = {name.partition("-")[2] for name, _, _ in rows}
-        return {host: [float(at) for name, _, at in rows if name.partition("-")[2] == host] for host in hosts}
+    def beats(self, name=""):
+        """Seconds by host, in the order of writing; `beside` for the process that is no job."""
+        said = self.run("control", f"cd /shared/beats && grep -H . {name or self.job}-* || true").split()
+        found = {}
+        for line in said:
+            file, _, at = line.partition(":")
+            found.setdefault(file.partition("-")[2], []).append(float(at))
+        return found
 
     def processes(self):
-        """Ids of the job's own processes, by host."""
-        find = "pgrep -f 'date .*beats/.SLURM_JOB_ID' -u bob | sort -n | head -n 1"
+        """The first of the job's own processes, by host."""
+        find = "pgrep -u bob -f 'date .*beats/.SLURM_JOB_ID' | sort -n | head -n 1"
         return {host: self.run(host, find).split() for host in sorted(self.beats())}
+
+    def silences(self, gap_s):
+        """Longer ones of the job, in which the process beside it went on nearly as ever."""
+        now, beside = float(self.run("control", "date +%s.%N")), self.beats("beside")
+        return [
+            f"{host}: no beat for {b - a:.1f} s"
+            for host, beats in self.beats().items()
+            for a, b in pairwise([*beats, now])
+            if b - a > gap_s and sum(a < at < b for at in beside[host]) > 0.7 * (b - a)
+        ]
 
     def faults(self, gap_s=3):
         """What a change did to the job: nothing, if all is well."""
         state = self.run("control", f"squeue --noheader --job={self.job} --format='%T %r'").split()
-        gaps = {host: max((b - a for a, b in pairwise(at)), default=0) for host, at in self.beats().items()}
-        last = float(self.run("control", "date +%s.%N"))
         found = [] if state == ["RUNNING", "None"] else [f"job {self.job} is {state}"]
-        found += [f"{host}: no beat for {gap:.1f} s" for host, gap in gaps.items() if gap > gap_s]
-        found += [f"{host}: no beat now" for host, at in self.beats().items() if last - at[-1] > gap_s]
         now = self.processes()
-        return found + ([] if now == self.before else [f"processes {self.before} -> {now}"])
+        return (
+            found
+            + self.silences(gap_s)
+            + ([] if now == self.before else [f"processes {self.before} -> {now}"])
+        )
 
     def end(self):
         """The job is over."""
