@@ -113,7 +113,7 @@ def site(tmp_path_factory):
         try:
             lab.up(site.cluster)
             report = site.apply(firewall_program="nftables")
-            assert report.ok, report
+            assert report.ok, [f"{host.host}: {host.error}" for host in report.hosts]
             site.program = "nftables"
             yield site
         finally:

@@ -63,6 +63,7 @@ class Hooks:
             "GPU_DRIVER": 1, "NVIDIA_SMI": self.folder / "nvidia-smi", "DRIVER_FILES": self.folder / "driver",
             "DMESG": self.folder / "dmesg", "MOUNT_TABLE": self.folder / "mounts",
             "SWAP_TABLE": self.folder / "swaps", "RUN": self.run_folder, "KEPT": self.folder / "kept",
+            "SOUND": self.folder / "sound",
             "SCRATCH": self.scratch, "SCRATCH_MOUNTED": 1, "LOCAL": self.folder,
             "GPU_FILES": "/dev/null /dev/zero /dev/full /dev/random",
         }  # fmt: skip

@@ -100,4 +100,5 @@ def test_every_file_says_who_made_it(cluster, given, host):
     """So that nobody edits a file that the next apply replaces."""
     for path, text in tree(cluster, given)[host].items():
         if path not in PLAIN and not path.startswith("/opt/") and "<secret" not in text:
-            assert text.startswith("# made by clusterwright from cluster.yaml, do not edit\n"), path
+            said = text.removeprefix("#!/bin/sh\n")
+            assert said.startswith("# made by clusterwright from cluster.yaml, do not edit\n"), path

@@ -47,6 +47,7 @@ def scratch_of(host: Host) -> str:
 
 _PLACES = {
     "RUN": "/run/clusterwright/jobs",
+    "SOUND": "/run/clusterwright/sound",
     "KEPT": "/var/lib/clusterwright/hooks",
     "NVIDIA_SMI": "/usr/bin/nvidia-smi",
     "DRIVER_FILES": "/proc/driver/nvidia/gpus",
