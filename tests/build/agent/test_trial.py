@@ -144,3 +144,20 @@ def test_a_file_of_a_killed_apply_that_nobody_wants_now_is_removed(host):
 
     assert [(change["id"], change["done"]) for change in answer["changes"]] == [("gone:/etc/new", True)]
     assert list((host.root / "etc").iterdir()) == []
+
+
+@pytest.mark.parametrize(("cost", "refused"), [("drain", True), ("restart", False)])
+def test_a_change_that_wants_an_empty_host_is_not_made_under_a_job(host, monkeypatch, cost, refused):
+    """The job began between the look and the act; a restart does not mind."""
+    monkeypatch.setattr(agent, "job_steps", lambda: 1)  # no Slurm runs jobs here
+    host(File(path="/etc/a.conf", content="one", **ME))
+    wanted = File(path="/etc/a.conf", content="two", cost=cost, **ME)
+    answer = agent.act(
+        {"mode": "apply", "root": str(host.root), "source": "c", "when": "2", "expect": "", "idle": True}
+        | {"resources": [_plain(wanted)]}
+    )
+
+    assert ("a job has begun here" in answer["error"], (host.root / "etc/a.conf").read_text()) == (
+        refused,
+        "one" if refused else "two",
+    )

@@ -199,8 +199,6 @@ def receipt_of(host: Host) -> Json:
 
 def facts(host: Host) -> Json:
     """What the one who applies should know of this host."""
-    processes = [entry for entry in os.listdir("/proc") if entry.isdigit()]
-    names = [(read(f"/proc/{entry}/comm") or b"").strip() for entry in processes]
     came_from, _, reached_at, reached_port = (os.environ.get("SSH_CONNECTION", "").split() + [""] * 4)[:4]
     return {
         "hostname": os.uname().nodename,
@@ -209,7 +207,7 @@ def facts(host: Host) -> Json:
         "reached_at": reached_at,
         "reached_port": reached_port,
         "came_from": came_from,
-        "job_steps": names.count(b"slurmstepd"),
+        "job_steps": job_steps(),
         "interrupted": host.interrupted,
         "os": troubles.system(host),
     }
@@ -258,7 +256,7 @@ def work(host: Host, answer: Json) -> Json:
         *host.bundle["expect"].split(),
     }
     if host.bundle["mode"] == "apply" and not stale:
-        refuse_jobs(host, changes, answer["facts"]["job_steps"])
+        refuse_jobs(host, changes)
         trouble = apply(host, changes, rollback.make if back else make)
         write_receipt(host, changes)
         if trouble:
@@ -266,12 +264,22 @@ def work(host: Host, answer: Json) -> Json:
     return {"stale": stale}
 
 
-def refuse_jobs(host: Host, changes: List[Json], steps_there: int) -> None:
-    """A change that wants a drained host is not made under jobs that have begun since it was shown."""
-    if host.bundle.get("idle") and steps_there and any(change["cost"] in DISTURBS for change in changes):
-        raise ChangeError(
-            "a job has begun here since the plan was shown: left as it is; run again", blame="host"
-        )
+def refuse_jobs(host: Host, changes: List[Json]) -> None:
+    """A change that wants an empty host is not made under a job that has begun since; one that just ends may."""
+    if not host.bundle.get("idle") or not any(change["cost"] in DISTURBS for change in changes):
+        return
+    patience = time.monotonic() + host.bundle.get("patience_s", 0)
+    while job_steps():
+        if time.monotonic() > patience:
+            words = "a job has begun here since the plan was shown: left as it is; run again"
+            raise ChangeError(words, blame="host")
+        time.sleep(0.2)
+
+
+def job_steps() -> int:
+    """Processes of Slurm's that look after a step of a job here."""
+    processes = [entry for entry in os.listdir("/proc") if entry.isdigit()]
+    return sum(read(f"/proc/{entry}/comm") == b"slurmstepd\n" for entry in processes)
 
 
 def locked(host: Host) -> int:
