@@ -13,6 +13,7 @@ def wanted(want: Want) -> tuple[str, ...]:
     units = ["ssh.service" if chrony == "chrony.service" else "sshd.service", chrony, "munge.service"]
     units += ["slurmctld.service"] if want.is_control else []
     units += ["slurmd.service"] if want.is_compute else []
+    units += ["mariadb.service", "slurmdbd.service"] if want.host == want.cluster.accountant else []
     units += ["clusterwright-firewall.service"] if want.cluster.security.firewall else []
     units += ["prometheus-node-exporter.service"] if want.cluster.monitoring.node_exporter else []
     return tuple(units)

@@ -1,0 +1,68 @@
+"""Slurm's accounts against the file's teams."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from clusterwright.check.checks.teams_as_declared import teams_as_declared
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.associations import Associations, associations
+from clusterwright.check.verdict import Status
+
+LAB = {"root": ("root",), "language": ("alice",), "vision": ("bob",)}
+
+
+@pytest.fixture
+def judge(cluster):
+    """The verdict of the control host."""
+    return lambda have: teams_as_declared.judge(Want(cluster, cluster.control), have)
+
+
+def test_all_teams_and_members_are_known(judge):
+    """More than the file names is nobody's fault."""
+    verdict = judge(Associations(LAB | {"physics": ("dave",)}))
+
+    assert (verdict.status, verdict.saw) == (Status.OK, "2 teams, 2 users")
+
+
+@pytest.mark.parametrize(
+    ("members", "saw"),
+    [
+        ({"root": ("root",), "language": ("alice",)}, "no team vision"),
+        (LAB | {"vision": ()}, "bob is not in vision"),
+        (
+            LAB | {"vision": ("alice",), "language": ("bob",)},
+            "alice is not in language; bob is not in vision",
+        ),
+    ],
+)
+def test_what_is_missing_is_named(judge, members, saw):
+    """A team that is missing is named once, not with each member."""
+    verdict = judge(Associations(members))
+
+    assert (verdict.status, verdict.saw) == (Status.FAIL, saw)
+
+
+def test_silence_names_the_host_and_its_logs(judge):
+    """Quoted are sacctmgr's own words."""
+    verdict = judge(Associations(silence="sacctmgr: error: Sending PersistInit msg: Connection refused"))
+
+    assert verdict.status is Status.FAIL
+    assert "Connection refused" in verdict.saw
+    assert verdict.mend == "on control: journalctl -u slurmdbd -u mariadb"
+
+
+def test_only_the_control_host_is_asked_and_only_with_accounting(cluster):
+    """Elsewhere the check concerns nobody."""
+    off = cluster.model_copy(update={"accounting": cluster.accounting.model_copy(update={"enabled": False})})
+    hosts = [Want(cluster, host) for host in cluster.hosts()]
+
+    assert [want.host.name for want in hosts if teams_as_declared.when(want)] == ["control"]
+    assert not teams_as_declared.when(Want(off, off.control))
+
+
+def test_sacctmgr_is_asked_for_this_cluster_alone():
+    """A database may hold others."""
+    want = SimpleNamespace(cluster=SimpleNamespace(name="lab"))
+
+    assert "cluster=lab " in " ".join(associations.argv(want))
