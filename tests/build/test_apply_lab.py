@@ -176,14 +176,14 @@ def test_a_host_that_is_down_is_named_and_the_others_are_finished(site):
 
 def test_an_apply_that_was_cut_short_is_ended_by_the_next(site):
     """slurm.conf was new and slurmd still on the old one: the restart is owed, and made."""
-    site.write({"slurm.kill_wait": "50s"})
+    site.write({"slurm.ports": [60001, 62000]})
     cluster = load_cluster(site.file)
     deadly = File(path="/etc/deadly", content="x", validate=("sh", "-c", "kill -9 $PPID", "{}"))
     resources = [*wanted(cluster, cluster.host("gpu-node2"), given_for(cluster, "cluster.yaml")), deadly]
     order = bundle(Order("apply", "cluster.yaml", "1"), resources, agent_sources())
     remote_of(cluster).run("gpu-node2", command(sudo=False), stdin=order, timeout_s=60)
-    report = site.apply({"slurm.kill_wait": "50s"})
-    again = site.apply({"slurm.kill_wait": "50s"})
+    report = site.apply({"slurm.ports": [60001, 62000]})
+    again = site.apply({"slurm.ports": [60001, 62000]})
     site.apply()
 
     host = next(host for host in report.hosts if host.host == "gpu-node2")

@@ -149,4 +149,4 @@ def test_the_next_apply_ends_in_the_same_state(site, told):
 
         assert report.ok, (told, [host.error for host in report.hosts])
         assert states(site) == expected, told
-        assert site.apply(changes, only=HOSTS, dry_run=True).pending == 0, told
+    assert site.apply(changes, only=HOSTS, dry_run=True).pending == 0, told
