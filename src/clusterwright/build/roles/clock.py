@@ -14,7 +14,10 @@ LAB_UNIT = "[Unit]\nConditionCapability=\n"
 
 
 def clock(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
-    """Chrony, running on every host; the control hosts are the others' servers."""
+    """Chrony, running on every host; the control hosts are the others' servers.
+
+    `reload`: it starts anew with what it had measured, and the clock does not jump.
+    """
     header, system = given.header(), distribution(cluster)
     unit, options = system.unit("chrony.service"), system.word("DAEMON_OPTS")
     text = chrony_conf(cluster, host, header)
@@ -24,4 +27,8 @@ def clock(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
         defaults = system.path("/etc/default/chrony")
         files.append(File(path=defaults, content=f'{header}{options}="-F 1 -x"\n'))
         files.append(File(path=f"/etc/systemd/system/{unit}.d/clusterwright.conf", content=header + LAB_UNIT))
-    return (Package(name="chrony"), *files, Unit(name=unit, restart_on=tuple(file.id for file in files)))
+    return (
+        Package(name="chrony"),
+        *files,
+        Unit(name=unit, restart_on=tuple(file.id for file in files), reload=True),
+    )

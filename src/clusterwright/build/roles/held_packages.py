@@ -17,7 +17,7 @@ DRIVER = (
 )  # fmt: skip
 FABRIC = (
     "doca-*", "mlnx-*", "ofed-*", "knem*", "rdma-core*", "libibverbs*", "ibverbs-*", "librdmacm*", "opensm*",
-    "ucx*",
+    "ucx*", "libucx*", "kmod-mlnx*",
 )  # fmt: skip
 SLURM = ("slurm*", "libslurm*")
 # Modules of driver and fabric are built for one kernel: with another one the host comes back without its GPUs.

@@ -46,7 +46,10 @@ if [ "$(wc -l </proc/swaps)" -gt 1 ]; then swapoff -a; fi
 
 
 def tuning(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
-    """A script that stands alone, run at boot and when it changes. An empty unit file is a masked unit."""
+    """A script that stands alone, run at boot and when it changes. An empty unit file is a masked unit.
+
+    `reload`: there is no daemon that would end; the script runs again.
+    """
     if host.group.role != "compute":
         return ()
     system = cluster.system
@@ -54,4 +57,4 @@ def tuning(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     script = File(path=SCRIPT, content=f"{given.header()}{text}\nexit 0\n", validate=("sh", "-n", "{}"))
     unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)
     mask = () if system.swap else (File(path="/etc/systemd/system/swap.target", content=""),)
-    return (script, unit, *mask, Unit(name=NAME, restart_on=(script.id, unit.id)))
+    return (script, unit, *mask, Unit(name=NAME, restart_on=(script.id, unit.id), reload=True))
