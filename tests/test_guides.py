@@ -58,6 +58,24 @@ def test_first_training(place):
             file.write_text(re.sub(r"^name: \S+", f"name: {NAME}", text, flags=re.MULTILINE))
 
 
+@pytest.mark.lab
+@pytest.mark.timeout(600)
+def test_changing(place):
+    """Every command of the guide ends well, on a lab; the file is at the end as it was but for what was changed."""
+    commands = [
+        line[2:] for line in "".join(blocks("console", "changing")).splitlines() if line.startswith("$ ")
+    ]
+
+    assert len(commands) > 10
+    for command in commands:
+        run(command, place)
+        if "wright init" in command:
+            file = place / "cluster.yaml"
+            text = re.sub(r"(?m)^name: \S+", f"name: {NAME}", file.read_text().replace("10.77.", f"{NET}."))
+            file.write_text(text)
+    assert file.read_text() == text.replace("max_time: 1d", "max_time: 2d")
+
+
 @pytest.mark.parametrize("guide", ["own-hardware", "plan", "export"])
 def test_guide_without_a_lab(tmp_path, monkeypatch, guide):
     """Every command of the guide ends well, with the files that it shows in the folder."""

@@ -45,6 +45,8 @@ class Site:
         self.did.append((word, host, command))
         if word == "squeue":
             return self.jobs.pop(0) if self.jobs else ""
+        if "%E" in command:
+            return "gpu-node2|idle|none\ngpu-node4|down*|Not responding\ngpu-node3|drained|alice: a fan\n"
         if word == "sinfo":
             return "".join(f"{name} {state}\n" for name, state in self.states.items())
         return self.reservations if "reservation" in command else ""
@@ -141,11 +143,19 @@ def test_hosts_leave_only_when_their_jobs_have_ended(site):
     words = [word for word, _, _ in site.did]
 
     assert done.ok
-    assert words[:6] == ["scontrol", "squeue", "squeue", "squeue", "systemctl", "apply"]
+    assert words[:7] == ["sinfo", "scontrol", "squeue", "squeue", "squeue", "systemctl", "apply"]
     assert "gpu-node2" not in site.order("apply")
     assert site.path.read_text() == without_hosts(Said.of(read(LAB.read_text(), "c")), ["gpu-node2"])
     assert ("waiting for jobs 7, 8" in said, "waiting for jobs 8" in said) == (True, True)
     assert remembered("lab") == ()
+
+
+def test_another_persons_reason_stays(site):
+    """The host is drained already: nothing has to be done, and nothing is written over it."""
+    done = leave(leaving(site, "gpu-node3"), site.remote(), print, clock=FakeClock())
+
+    assert done.ok
+    assert not any("State=DRAIN" in command for _, _, command in site.did)
 
 
 def test_jobs_that_outlast_the_wait_leave_the_hosts_drained_and_all_else_as_it_was(site):
@@ -156,7 +166,7 @@ def test_jobs_that_outlast_the_wait_leave_the_hosts_drained_and_all_else_as_it_w
         leave(leaving(site, "gpu-node2", wait_s=0), site.remote(), print, clock=FakeClock())
     assert "State=RESUME" in str(error.value)
     assert site.path.read_text() == LAB.read_text()
-    assert [word for word, _, _ in site.did] == ["scontrol", "squeue"]
+    assert [word for word, _, _ in site.did] == ["sinfo", "scontrol", "squeue"]
 
 
 def test_jobs_are_cancelled_when_that_is_asked(site):

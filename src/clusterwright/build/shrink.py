@@ -11,15 +11,18 @@ from pathlib import Path
 
 from clusterwright.build.agent.agent import ANSWER
 from clusterwright.build.apply import apply
+from clusterwright.build.as_root import as_root
 from clusterwright.build.bundle import Order, bundle, command
 from clusterwright.build.change.fields import Said
 from clusterwright.build.change.hosts import without_hosts
+from clusterwright.build.drain import SINFO, parse_nodes
 from clusterwright.build.render.hosts_file import hosts_file
 from clusterwright.build.report import Report
 from clusterwright.build.resources import File, Given
 from clusterwright.build.work import stamp
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_whole
+from clusterwright.edge.processes import Done
 from clusterwright.edge.secrets import state_folder
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.sources import agent_sources
@@ -50,6 +53,15 @@ class Leave:
         """Where Slurm is asked."""
         return self.before.cluster.control.name
 
+    def ask(self, remote: Remote, command: str) -> Done:
+        """A command of Slurm's, as root.
+
+        Raises:
+            WrightError: it did not end well.
+        """
+        done = remote.run(self.control, as_root(self.before.cluster, command))
+        return checked(done, self.control, command.split(maxsplit=1)[0])
+
 
 @dataclass(frozen=True, slots=True)
 class Left:
@@ -70,9 +82,7 @@ def refuse_reserved(leave: Leave, remote: Remote) -> None:
     Raises:
         WrightError: hosts in a reservation, by name.
     """
-    said = checked(
-        remote.run(leave.control, "scontrol --oneliner show reservation"), leave.control, "scontrol"
-    )
+    said = leave.ask(remote, "scontrol --oneliner show reservation")
     for line in said.out.splitlines():
         row = dict(re.findall(r"(ReservationName|Nodes)=(\S+)", line))
         nodes = row.get("Nodes", "(null)")
@@ -116,15 +126,17 @@ def empty(asked: Leave, hosts: tuple[str, ...], remote: Remote, say: Say, clock:
     Raises:
         WrightError: they have not within the wait; with the jobs and what can be done.
     """
-    names = shlex.quote(",".join(hosts))
-    reason = f"scontrol update NodeName={names} State=DRAIN Reason={shlex.quote(REASON)}"
-    checked(remote.run(asked.control, reason), asked.control, "scontrol")
+    nodes = parse_nodes(asked.ask(remote, SINFO).out)
+    free = [host for host in hosts if host in nodes and not nodes[host].drained]  # others keep their reason
+    if free:
+        names = ",".join(free)
+        asked.ask(remote, f"scontrol update NodeName={names} State=DRAIN Reason={shlex.quote(REASON)}")
     say(f"{fold(hosts)}: drained, no new job starts there")
-    if asked.cancel and (jobs := jobs_on(remote, asked.control, hosts)):
+    if asked.cancel and (jobs := jobs_on(asked, hosts, remote)):
         say(f"cancelling {', '.join(jobs)}")
-        checked(remote.run(asked.control, f"scancel {shlex.join(jobs)}"), asked.control, "scancel")
+        asked.ask(remote, f"scancel {shlex.join(jobs)}")
     started, told = clock.monotonic(), tuple[str, ...]()
-    while jobs := jobs_on(remote, asked.control, hosts):
+    while jobs := jobs_on(asked, hosts, remote):
         if clock.monotonic() - started >= asked.wait_s and not asked.cancel:
             raise _busy(hosts, jobs)
         if jobs != told:
@@ -133,20 +145,20 @@ def empty(asked: Leave, hosts: tuple[str, ...], remote: Remote, say: Say, clock:
         clock.sleep(POLL_S)
 
 
-def jobs_on(remote: Remote, control: str, hosts: tuple[str, ...]) -> tuple[str, ...]:
+def jobs_on(leave: Leave, hosts: tuple[str, ...], remote: Remote) -> tuple[str, ...]:
     """Ids of the jobs that hold these hosts, those that are just ending too.
 
     Raises:
         WrightError: slurmctld does not answer.
     """
     asked = f"squeue --noheader --nodelist={shlex.quote(','.join(hosts))} --states=R,CG,S,CF --format=%A"
-    done = checked(remote.run(control, asked), control, "squeue")
+    done = leave.ask(remote, asked)
     return tuple(sorted(set(done.out.split()), key=int))
 
 
 def stop(asked: Leave, remote: Remote, say: Say) -> dict[str, str]:
     """Slurmd off on the hosts that leave, and with `purge` our files too; where that failed, and why."""
-    command = "systemctl disable --now slurmd.service"
+    command = as_root(asked.before.cluster, "systemctl disable --now slurmd.service")
     done = fan_out(asked.hosts, lambda host: remote.run(host, command, timeout_s=120))
     failed = {host: result.last_lines(2) for host, result in done.items() if not result.ok}
     if asked.purge:

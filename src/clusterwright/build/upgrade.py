@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clusterwright.build.apply import apply
+from clusterwright.build.as_root import as_root
 from clusterwright.build.change.upgrade import Step, is_of
 from clusterwright.build.distribution import distribution
 from clusterwright.build.render.slurm_settings import STATE
@@ -63,9 +64,7 @@ class Upgrade:
 
     def run(self, host: str, command: str, *, timeout_s: float = 60) -> Done:
         """As root."""
-        sudo = self.cluster.lab is None and self.cluster.ssh.user != "root"
-        shell = f"sudo -n sh -c {shlex.quote(command)}" if sudo else command
-        return self.remote.run(host, shell, timeout_s=timeout_s)
+        return self.remote.run(host, as_root(self.cluster, command), timeout_s=timeout_s)
 
     def control(self, command: str, *, timeout_s: float = 60) -> Done:
         """Where slurmctld runs."""
