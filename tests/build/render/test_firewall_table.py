@@ -79,7 +79,7 @@ def test_nfs_is_served_on_the_storage_network_and_to_hosts_that_are_on_it(rows, 
     nfs = altered({"storage.shared": {"kind": "nfs", "path": "/shared", "server": "control"}, "lab": None})
     row = rows("control", nfs)["nfs", "storage", "tcp"]
 
-    assert (row.ports, str(row.to)) == ((2049, 2049), "10.77.2.10/32")
+    assert (row.ports, str(row.to)) == ((2049, 2049), "10.77.2.10")
     assert told(row.peers) == ["10.77.2.10-10.77.2.14"]
     assert "nfs" not in {key[0] for key in rows("gpu-node1", nfs)}
 

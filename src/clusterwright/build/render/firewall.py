@@ -6,12 +6,13 @@ from ipaddress import IPv4Network
 
 from clusterwright.build.render.firewall_table import Opening, Peers, Range, openings, own_networks, strangers
 from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.spec.once import once
 
 
 def firewall(cluster: Cluster, host: Host, header: str) -> str:
     """What may come in; the rest is dropped. What goes out, and what is passed on, is not looked at."""
     rows = openings(cluster, host)
-    peers = {row.peers.name: row.peers for row in rows if row.peers.ranges}
+    peers = tuple(dict.fromkeys(row.peers for row in rows if row.peers.ranges))
     return f"""{header}
 # Replaced as a whole: the empty table makes the deletion safe the first time.
 # No rule for what is passed on: bridges of containers work as before.
@@ -19,7 +20,7 @@ table inet clusterwright {{}}
 delete table inet clusterwright
 
 table inet clusterwright {{
-{"".join(_set(each) for each in peers.values())}
+{_sets(cluster, peers)}
   chain input {{
     type filter hook input priority filter; policy drop;
     ct state established,related accept
@@ -34,6 +35,12 @@ table inet clusterwright {{
 {"".join(_rule(cluster, row) for row in rows)}  }}
 }}
 """
+
+
+@once
+def _sets(_cluster: Cluster, peers: tuple[Peers, ...]) -> str:
+    """The same on all hosts of a group, of which there may be thousands."""
+    return "".join(_set(each) for each in peers)
 
 
 def _set(peers: Peers) -> str:
@@ -59,7 +66,7 @@ def _impostors(networks: tuple[IPv4Network, ...]) -> str:
 
 
 def _rule(cluster: Cluster, row: Opening) -> str:
-    words = [f"ip daddr {row.to.network_address if row.to.prefixlen == row.to.max_prefixlen else row.to}"]
+    words = [f"ip daddr {row.to}"]
     if row.peers.ranges:
         words.append(f"ip saddr @{row.peers.name}")
     elif others := strangers(cluster):

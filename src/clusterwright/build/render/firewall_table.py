@@ -55,7 +55,7 @@ class Opening:
     protocol: Literal["tcp", "udp"]
     ports: tuple[int, int]
     network: NetworkName
-    to: IPv4Network
+    to: IPv4Address | IPv4Network
     peers: Peers
     why: str
 
@@ -86,7 +86,7 @@ def lets_in(cluster: Cluster, host: Host, source: str, port: int) -> bool:
         return False
     return any(
         row.protocol == "tcp"
-        and host.management in row.to
+        and (host.management in row.to if isinstance(row.to, IPv4Network) else host.management == row.to)
         and row.ports[0] <= port <= row.ports[1]
         and (row.peers.hold(address) or (not row.peers.ranges and _outside(cluster, address)))
         for row in openings(cluster, host)
@@ -104,12 +104,12 @@ def _ssh(cluster: Cluster, host: Host) -> Opening:
         nets = [_span(subnet) for subnet in cluster.security.ssh_from]
         peers = Peers("ssh_from", _joined([*nets, *_hosts(cluster, "hosts", "management").ranges]))
     return Opening(
-        "ssh", "tcp", (cluster.ssh.port,) * 2, "management", IPv4Network(host.management), peers, "SSH"
+        "ssh", "tcp", (cluster.ssh.port,) * 2, "management", host.management, peers, "SSH"
     )  # fmt: skip
 
 
 def _slurm(cluster: Cluster, host: Host) -> Iterator[Opening]:
-    role, to = host.group.role, IPv4Network(host.management)
+    role, to = host.group.role, host.management
     every = _hosts(cluster, "hosts", "management")
     if role == "control":
         yield _tcp("slurmctld", CONTROL_PORT, to, every, "commands and slurmd; configless files too")
@@ -136,7 +136,7 @@ def _trainings(cluster: Cluster, host: Host) -> Iterator[Opening]:
             continue
         many = cluster.networks.named()[network].rails > 1
         subnet = cluster.networks.named()[network].subnet
-        to = subnet if many else IPv4Network(host.addresses[network])
+        to = subnet if many else host.addresses[network]
         peers = _hosts(cluster, "compute", network)
         if many:  # the file names the first rail's address alone
             peers = Peers(f"subnet_{network}", (_span(subnet),))
@@ -146,7 +146,7 @@ def _trainings(cluster: Cluster, host: Host) -> Iterator[Opening]:
 
 
 def _rest(cluster: Cluster, host: Host) -> Iterator[Opening]:
-    management = IPv4Network(host.management)
+    management = host.management
     every = _hosts(cluster, "hosts", "management")
     if host.group.role == "control":
         why = "clocks follow the control hosts"
@@ -160,7 +160,7 @@ def _rest(cluster: Cluster, host: Host) -> Iterator[Opening]:
 def _storage(cluster: Cluster, host: Host) -> Iterator[Opening]:
     """On the storage network where the host is on it, else on the management network."""
     network: NetworkName = "storage" if "storage" in host.addresses else "management"
-    to, subnet = IPv4Network(host.addresses[network]), cluster.networks.named()[network].subnet
+    to, subnet = host.addresses[network], cluster.networks.named()[network].subnet
     around = Peers(f"subnet_{network}", (_span(subnet),))
     folders = cluster.storage.values()
     if any(isinstance(folder, Nfs) and folder.server == host.name for folder in folders):
@@ -173,7 +173,7 @@ def _storage(cluster: Cluster, host: Host) -> Iterator[Opening]:
 
 
 def _tcp(
-    service: str, port: int, to: IPv4Network, peers: Peers, why: str, network: NetworkName = "management"
+    service: str, port: int, to: IPv4Address, peers: Peers, why: str, network: NetworkName = "management"
 ) -> Opening:
     return Opening(service, "tcp", (port, port), network, to, peers, why)
 

@@ -69,7 +69,7 @@ def _rule(row: Opening) -> str:
     source = f'<source ipset="cw-{row.peers.name}"/>' if row.peers.ranges else ""
     return (
         f"  <!-- {row.service}: {row.why} -->\n"
-        f'  <rule family="ipv4">{source}<destination address="{_plain(row.to)}"/>'
+        f'  <rule family="ipv4">{source}<destination address="{row.to}"/>'
         f'<port port="{ports}" protocol="{row.protocol}"/><accept/></rule>\n'
     )
 
