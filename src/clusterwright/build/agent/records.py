@@ -34,7 +34,7 @@ def begin(host: Host) -> Asked:
     for resource in host.resources:
         if resource["kind"] == "records" and resource["name"] == "accounts":
             where = resource["rows"][0]
-            return {} if answers(where, 0) else ask(where["cluster"])
+            return {} if answers(where["address"], where["port"], 0) else ask(where["cluster"])
     return {}
 
 
@@ -126,7 +126,7 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
         reservations.do(rows, ours(host, "reservations"))
     else:
         where = rows[0]
-        why = answers(where, READY_S)
+        why = answers(where["address"], where["port"], READY_S)
         if why:
             raise ChangeError(
                 f"slurmdbd on {where['name']} ({where['address']}:{where['port']}) does not answer: {why}. "
@@ -134,8 +134,11 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
                 "and apply again",
                 "host",
             )
+        away = []  # type: List[Key]
+        if resource["name"] == "accounts":
+            # slurmdbd tells a change once: a slurmctld that does not listen yet would never hear of it
+            answers(where["controller"], where["controller_port"], READY_S)
         have = rows_of(read_answers(ask(where["cluster"])))
-        away = []
         if resource["name"] == "accounts":
             mine, jobs = ours(host, "accounts"), in_use()
             away = [key for key in gone(rows[1:], have, mine) if not jobs_of(key, jobs)]

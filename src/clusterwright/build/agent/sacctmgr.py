@@ -11,7 +11,7 @@ import tempfile
 import time
 from typing import Dict, List, Tuple
 
-from clusterwright.build.agent.host import ENVIRONMENT, ChangeError, Json
+from clusterwright.build.agent.host import ENVIRONMENT, ChangeError
 
 READY_S = 30  # slurmdbd makes its tables in 0.7 s; its first start finds a busy host
 CALL_S = 60
@@ -32,12 +32,12 @@ Call = Tuple[List[str], "subprocess.Popen[str]"]  # its words, and itself
 Asked = Dict[str, Call]
 
 
-def answers(where: Json, patience_s: float) -> str:
-    """Nothing once slurmdbd listens; what kept it from us after that long."""
+def answers(address: str, port: str, patience_s: float) -> str:
+    """Nothing once a daemon listens there; what kept it from us after that long."""
     until = time.monotonic() + patience_s
     while True:
         try:
-            socket.create_connection((where["address"], int(where["port"])), timeout=1).close()
+            socket.create_connection((address, int(port)), timeout=1).close()
         except OSError as why:
             if time.monotonic() > until:
                 return str(why)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusterwright.build.render.accounts import Row, account_rows, qos_names
 from clusterwright.build.render.firewall_table import ACCOUNTING_PORT
 from clusterwright.build.render.reservations import reservation_rows
+from clusterwright.build.render.slurm_settings import CONTROL_PORT
 from clusterwright.build.resources import Given, Records, Resource
 from clusterwright.spec.cluster import Cluster, Host
 
@@ -22,6 +23,8 @@ def teams(cluster: Cluster, host: Host, _given: Given) -> tuple[Resource, ...]:
         "cluster": cluster.name,
         "address": str(accountant.management),
         "port": str(ACCOUNTING_PORT),
+        "controller": str(host.management),
+        "controller_port": str(CONTROL_PORT),
     }
     return (
         Records(name="qos-names", rows=(where, *qos_names(cluster)), before=("slurmctld.service",)),
