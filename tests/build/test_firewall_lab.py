@@ -311,6 +311,20 @@ def test_a_management_address_on_the_storage_network_is_refused(site, program):
     assert site.reached("gpu-node1", [(target, 6817)]) == {(target, 6817)}
 
 
+def test_the_rules_are_there_after_a_boot(site, program):
+    """Loaded before anybody can connect, and no unit waits for itself."""
+    lab.fault(NAME, "reboot-host", "gpu-node2")
+    lab.undo(NAME, "gpu-node2")
+    site.run(
+        "gpu-node2",
+        "systemctl is-system-running --wait >/dev/null; systemctl is-active clusterwright-firewall",
+    )
+    target = [(ADDRESSES["gpu-node2", "management"], 80)]
+
+    assert site.reached(OUTSIDE, target) == set()
+    assert "ordering cycle" not in site.run("gpu-node2", "journalctl -b --no-pager -o cat")
+
+
 def test_ipv6_is_shut_but_for_its_own_needs(site, program):
     """By link-local addresses: neighbours are found and answer an echo, sshd does not answer."""
     own = site.run("gpu-node2", "ip -6 -br addr show dev management scope link").split()[2].partition("/")[0]
