@@ -99,3 +99,33 @@ def test_sudo_is_used_where_root_does_not_log_in(altered):
     some.drain(["gpu-node1"])
 
     assert all(command.startswith("sudo -n ") for _host, command in remote.asked)
+
+
+def test_what_slurm_took_out_for_a_moment_is_in_service_again(cluster):
+    """Slurmctld had the new count of GPUs before the host did; a person's drain stays, and another reason too."""
+    before = SINFO.replace("gpu-node4|mixed|none", "gpu-node4|drained|Kill task failed")
+    after = """gpu-node1|drained|gres/gpu count reported lower than configured (2 < 4)
+gpu-node2|drained|gres/gpu count reported lower than configured (2 < 4)
+gpu-node3|drained|Low RealMemory (reported:1 < 100.00% of configured:2)
+gpu-node4|drained|Kill task failed
+"""
+    busy = after.replace("gpu-node2|drained", "gpu-node2|inval")
+    some, remote, said = drains(cluster, {"sinfo": [before, busy, after]})
+    held = some.held()
+    refused = some.settle(["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"], held)
+
+    assert held == {"gpu-node3", "gpu-node4"}
+    assert refused == {}
+    assert remote.asked[-1][1] == "scontrol update NodeName=gpu-node[1-2] State=RESUME"
+    assert len(said) == 1
+
+
+def test_a_host_that_slurm_goes_on_refusing_is_told_with_slurms_words(cluster):
+    """It really has fewer GPUs: it is not put in service."""
+    text = "gpu-node1|inval|gres/gpu count reported lower than configured (3 < 4)\n"
+    some, remote, _said = drains(cluster, {"sinfo": text})
+
+    assert some.settle(["gpu-node1"], frozenset()) == {
+        "gpu-node1": "Slurm refuses it: gres/gpu count reported lower than configured (3 < 4)"
+    }
+    assert not [command for _host, command in remote.asked if "update" in command]

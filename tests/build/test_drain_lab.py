@@ -18,7 +18,8 @@ def states(site):
 def test_hosts_with_jobs_are_left_out_or_drained_and_given_back(site):
     """Without --drain the job's host is named and not touched; with it, it is emptied, changed and idle again.
 
-    What a person has drained stays drained, with that person's reason.
+    What a person has drained stays drained. With more GPUs again, slurmctld takes out hosts whose slurmd has not
+    read that yet: they are given back too.
     """
     site.apply()
     job = site.sh("control", "sbatch --parsable -w gpu-node2 -N1 -D /tmp --wrap 'sleep 600'").strip()
@@ -38,6 +39,8 @@ def test_hosts_with_jobs_are_left_out_or_drained_and_given_back(site):
         running = site.sh("control", f"squeue --noheader --job {job} --format=%T").strip()
         second = site.apply(FEWER_GPUS, care=Care(drain=True, wait_s=120, say=say))
         after = states(site)
+        third = site.apply()
+        grown = states(site)
     finally:
         site.sh("control", f"scancel {job}; scontrol update nodename=gpu-node3 state=resume")
 
@@ -53,3 +56,6 @@ def test_hosts_with_jobs_are_left_out_or_drained_and_given_back(site):
     assert any(f"waiting for jobs {job}" in line for line in said)
     assert after["gpu-node2"][0].rstrip("*") in ("idle", "mixed")
     assert after["gpu-node3"] == ["drained", "fan broken"]
+    assert third.ok
+    assert [grown[host][0].rstrip("*") for host in ("gpu-node1", "gpu-node2", "gpu-node4")] == ["idle"] * 3
+    assert grown["gpu-node3"][0] == "drained"

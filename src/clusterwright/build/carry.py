@@ -55,8 +55,9 @@ def carry_out(
     if dry_run or (to_do and not agree(report)):
         return report
     batches = waves(work.cluster, to_do, care.batch)
+    held = drains.held() if any(_new_slurmd(one) for one in to_do.values()) else frozenset()
     for place, batch in enumerate(batches):
-        seen.update(_batch(work, seen, batch, drains, care))
+        seen.update(_settled(_batch(work, seen, batch, drains, care), drains, held))
         if bad := [name for name in batch if seen[name].error and seen[name].blame == "change"]:
             later = [name for wave in batches[place + 1 :] for name in wave]
             why = f"not begun, because the change failed on {fold(bad)}"
@@ -100,6 +101,22 @@ def _batch(
     if wanting and care.drain:
         _give_back([name for name in wanting if name in ready], drains, found)
     return found
+
+
+def _new_slurmd(report: HostReport) -> bool:
+    """True when a slurmd that runs is to be started anew."""
+    return any(one.id == "unit:slurmd.service" and "restart for" in one.what for one in report.changes)
+
+
+def _settled(found: dict[str, HostReport], drains: Drains, held: frozenset[str]) -> dict[str, HostReport]:
+    """What Slurm refuses after its daemons have read the new files is noted."""
+    hosts = [
+        name for name, report in found.items() if _new_slurmd(report) and report.ok and not report.left_out
+    ]
+    words = drains.settle(hosts, held) if hosts else {}
+    return found | {
+        name: replace(found[name], notes=(*found[name].notes, said)) for name, said in words.items()
+    }
 
 
 def _emptied(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -27,6 +28,13 @@ HOLDING = {
 }
 SINFO = "sinfo --noheader --Node --format='%N|%T|%E'"
 
+# What slurmctld gives as its reason when a host registers with less than slurm.conf says (validate_node_specs and
+# gres_node_config_validate of its source). While files change host by host, that may be true for a moment.
+MISMATCH = re.compile(
+    r"gres/\S+ count|Invalid GRES|Low (socket|CPUs|RealMemory|TmpDisk)|Could not unpack gres"
+)
+SETTLE_S, LOOK_S = 20.0, 1.0  # a slurmd that was restarted registers within a second or two
+
 Say = Callable[[str], None]
 
 
@@ -46,6 +54,11 @@ class Node:
     def ours(self) -> bool:
         """True when an apply of ours drained it, this one or one before that was cut short."""
         return self.state.startswith("drain") and self.reason.startswith(REASON)
+
+    @property
+    def mismatched(self) -> bool:
+        """True when Slurm itself took it out, because it had less than its files say."""
+        return bool(MISMATCH.match(self.reason))
 
 
 def parse_nodes(text: str) -> dict[str, Node]:
@@ -125,3 +138,31 @@ class Drains:
                 f"{fold(wanted)}: {'back in service' if done.ok else f'not resumed: {done.last_lines(2)}'}"
             )
         return tuple(wanted)
+
+    def held(self) -> frozenset[str]:
+        """Hosts that a person keeps out of service."""
+        nodes = parse_nodes(self._run(SINFO).out)
+        return frozenset(
+            name for name, node in nodes.items() if node.drained and not node.ours and not node.mismatched
+        )
+
+    def settle(self, hosts: list[str], held: frozenset[str]) -> dict[str, str]:
+        """Hosts whose slurmd has new files are in service again; those that Slurm still refuses, with its reason.
+
+        slurmctld had the new files before them, and takes a host out that registers with less than it expects.
+        """
+        end = self.clock.monotonic() + SETTLE_S
+        while True:
+            nodes = parse_nodes(self._run(SINFO).out)
+            refused = {
+                host: nodes[host] for host in hosts if host in nodes and nodes[host].state.startswith("inval")
+            }
+            if not refused or self.clock.monotonic() >= end:
+                break
+            self.clock.sleep(LOOK_S)
+        out = [host for host in hosts if host in nodes and nodes[host].drained and nodes[host].mismatched]
+        back = [host for host in out if host not in held and host not in refused]
+        if back:
+            self._run(f"scontrol update NodeName={fold(back)} State=RESUME")
+            self.say(f"{fold(back)}: Slurm had the new files first and took it out; back in service")
+        return {host: f"Slurm refuses it: {node.reason}" for host, node in refused.items()}
