@@ -187,13 +187,24 @@ def test_without_the_daemon_it_says_that_it_could_not_be_tried(tmp_path):
     assert done.stdout == "could not be tried: slurmnone is not installed here\n"
 
 
+@pytest.mark.parametrize(
+    ("hostlist", "count"),
+    [("a", 1), ("a[1-3]", 3), ("a[1-3,7],b", 5), ("a[001-128],b[08-11],c", 133), ("r[1-2]n[1-4]", 8)],
+)
+def test_as_many_addresses_as_nodes(hostlist, count):
+    """Slurm as its makers build it ends where there are fewer, Debian's where there are more."""
+    assert slurm_trial.count_of(hostlist) == count
+    assert slurm_trial.count_of(slurm_trial.addresses(count)) == count
+    assert slurm_trial.addresses(500) == "127.0.0.[1-250],127.0.1.[1-250]"
+
+
 def test_what_needs_slurmdbd_or_other_hosts_is_left_out():
     """Accounts, qualities of service, power programs; nodes are all here."""
     partition = "PartitionName=a Nodes=b QoS=headroom-a AllowQos=x,y State=UP"
 
     assert slurm_trial.of_this_host(partition) == "PartitionName=a Nodes=b State=UP"
     assert slurm_trial.of_this_host("NodeName=b[1-2] MemSpecLimit=1024 CPUs=2") == (
-        "NodeName=b[1-2] CPUs=2 NodeAddr=127.0.0.1"
+        "NodeName=b[1-2] CPUs=2 NodeAddr=127.0.0.[1-2]"
     )
     assert slurm_trial.DROPPED.match("AccountingStorageType=accounting_storage/slurmdbd")
     assert slurm_trial.DROPPED.match("SuspendProgram=/opt/site/power-off")
