@@ -8,6 +8,9 @@ from pathlib import Path
 def render(cluster: Path, /, *, out: Path) -> int:
     """Write every file of every host into a folder, touching no host.
 
+    A file that all hosts share lies in `all`, one of a role in `roles/ROLE`, one of a node group in
+    `groups/GROUP`, and a host's own in `hosts/HOST`.
+
     Parameters
     ----------
     cluster
@@ -15,7 +18,8 @@ def render(cluster: Path, /, *, out: Path) -> int:
     out
         The folder: new, empty, or an earlier render, which is replaced.
     """
-    from clusterwright.build.render.tree import tree  # noqa: PLC0415 (start-up time)
+    from clusterwright.build.export.fold import fold_files  # noqa: PLC0415 (start-up time)
+    from clusterwright.build.render.tree import tree  # noqa: PLC0415
     from clusterwright.build.resources import Given  # noqa: PLC0415
     from clusterwright.cli._show import say  # noqa: PLC0415
     from clusterwright.edge.sources import payload  # noqa: PLC0415
@@ -24,7 +28,7 @@ def render(cluster: Path, /, *, out: Path) -> int:
 
     spec = load_cluster(cluster)
     files = tree(spec, Given(cluster.name, {"munge.key": b""}, payload()))
-    count = write_tree(out, files)
-    say(f"{count} files of {len(files)} hosts in {out}")
+    write_tree(out, fold_files(files, spec.hosts()))
+    say(f"{sum(map(len, files.values()))} files of {len(files)} hosts in {out}, equal ones once")
     say(f"next: wright apply --dry-run {cluster}")
     return 0

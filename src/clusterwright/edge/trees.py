@@ -13,15 +13,22 @@ MARK = ".clusterwright-render"  # says that a folder is a render of ours, so tha
 
 
 def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
-    """Write `{host: {/path: text}}` as `folder/host/path`; how many files that were.
+    """Write `{place: {/path: text}}` as `folder/place/path`; how many files that were.
+
+    Nothing is waited for to be on disk: what a power cut leaves half is rendered again.
 
     Raises:
         WrightError: the folder holds something that is no render of ours.
     """
     _cleared(folder)
-    for host, texts in files.items():
+    made: set[Path] = set()
+    for place, texts in files.items():
         for path, text in texts.items():
-            write_whole(_inside(folder / host, path), text)
+            target = _inside(folder / place, path)
+            if target.parent not in made:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                made.add(target.parent)
+            target.write_text(text)
     return sum(len(texts) for texts in files.values())
 
 

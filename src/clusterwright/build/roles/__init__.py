@@ -39,6 +39,7 @@ def wanted(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     found: dict[str, Resource] = {}
     for name, role in roles().items():
         for resource in role(cluster, host, given):
-            if found.setdefault(resource.id, resource) != resource:
+            kept = found.setdefault(resource.id, resource)
+            if kept is not resource and kept != resource:
                 raise AssertionError(f"{name} contradicts another role: {resource.id}")
     return tuple(found.values())

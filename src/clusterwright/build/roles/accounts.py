@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.resources import File, Given, Group, Package, Resource, User
 from clusterwright.spec.cluster import Cluster, Host
 
 AFTER = ("base",)
 
 
+@alike
 def accounts(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
     """A team is a group; a user's own team is the primary one, `also_in` are further ones."""
     return (

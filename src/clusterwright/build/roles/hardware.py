@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.render.slurm_nodes import usable_memory_mib
 from clusterwright.build.resources import Given, Hardware, Resource
 from clusterwright.spec.cluster import Cluster, Host
@@ -9,6 +10,7 @@ from clusterwright.spec.cluster import Cluster, Host
 AFTER = ("base",)
 
 
+@alike
 def hardware(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:  # noqa: ARG001 (every role's signature)
     """Device files of GPUs, and memory; a lab's hosts share the machine's memory and only model theirs."""
     group = host.group

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from clusterwright.build.alike import alike
 from clusterwright.build.distribution import distribution
 from clusterwright.build.resources import File, Given, Hold, Package, Resource
 from clusterwright.spec.cluster import Cluster, Host
@@ -29,6 +30,7 @@ KERNEL = (
 APT = "/etc/apt/apt.conf.d/52clusterwright-hold"
 
 
+@alike
 def held_packages(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     """Held in dpkg or by dnf's versionlock, whoever asks for the upgrade; `wright upgrade` does it on purpose."""
     kernel = KERNEL if host.group.gpus else ()

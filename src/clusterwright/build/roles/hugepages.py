@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.resources import File, Given, Resource
 from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.spec.field import Cost
@@ -17,6 +18,7 @@ def pages(cluster: Cluster) -> int:
     return -(-(cluster.system.hugepages or 0) // PAGE_BYTES)
 
 
+@alike
 def hugepages(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     """Taken at boot only: on a host in use the kernel finds few whole pages, and takes them from running jobs."""
     if host.group.role != "compute" or not pages(cluster):

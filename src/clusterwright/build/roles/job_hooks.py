@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.render.job_hooks import FOLDER, PROGRAMS, declared, hook_texts, scratch_of
 from clusterwright.build.resources import Directory, File, Given, Resource
 from clusterwright.spec.cluster import Cluster, Host
@@ -9,6 +10,7 @@ from clusterwright.spec.cluster import Cluster, Host
 AFTER = ("base",)  # before slurm, whose file names them
 
 
+@alike
 def job_hooks(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     """Read anew by each job, so a change costs nothing; there before slurm.conf names them.
 

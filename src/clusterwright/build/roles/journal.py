@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.resources import File, Given, Resource, Unit
 from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.units import MiB
@@ -9,6 +10,7 @@ from clusterwright.units import MiB
 AFTER = ("base",)
 
 
+@alike
 def journal(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
     """Rocky and Alma keep it in memory by default, and why a host died is gone with it.
 

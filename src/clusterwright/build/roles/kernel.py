@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.resources import File, Given, Resource, Sysctl
 from clusterwright.spec.cluster import Cluster, Host
 
@@ -12,6 +13,7 @@ NEIGHBOURS = 512  # Linux's own net.ipv4.neigh.default.gc_thresh2: above it, ent
 Setting = tuple[str, str, str]  # key, value, reason
 
 
+@alike
 def kernel(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     """The settings now, and the files that keep them across a reboot."""
     settings = _settings(cluster, host)

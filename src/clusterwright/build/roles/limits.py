@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.resources import File, Given, Resource
 from clusterwright.spec.cluster import Cluster, Host
 
@@ -21,6 +22,7 @@ root hard memlock unlimited
 """
 
 
+@alike
 def limits(_cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
     """Jobs have slurmd's limits (its unit); these are for what is started over SSH."""
     return (File(path="/etc/security/limits.d/60-clusterwright.conf", content=given.header() + LIMITS),)

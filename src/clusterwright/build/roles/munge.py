@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.resources import Directory, File, Given, Package, Resource, Unit
 from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.spec.field import Cost
@@ -10,6 +11,7 @@ AFTER = ("base", "clock")
 KEY = "munge.key"  # its name among the secrets
 
 
+@alike
 def munge(_cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
     """The cluster's key, for munge's eyes only: munged refuses one that others can read."""
     key = File(

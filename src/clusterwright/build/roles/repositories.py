@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.distribution import distribution
 from clusterwright.build.resources import File, Given, Package, Resource
 from clusterwright.spec.cluster import Cluster, Host
@@ -15,6 +16,7 @@ AFTER: tuple[str, ...] = ()
 PRIORITY = 50
 
 
+@alike
 def repositories(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
     """The site's repositories; and EPEL on Rocky and Alma, where something comes from there."""
     rhel = distribution(cluster).family == "rhel"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.distribution import distribution
 from clusterwright.build.resources import File, Given, Resource, Unit
 from clusterwright.spec.cluster import Cluster, Host
@@ -33,6 +34,7 @@ ExecStart=/bin/sh -c 'selinuxenabled || exit 0; getsebool {name} | grep -q " on$
 """
 
 
+@alike
 def selinux(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
     """The mode, and the booleans with their reasons.
 

@@ -6,6 +6,7 @@ from clusterwright.build.distribution import distribution
 from clusterwright.build.resources import Directory, File, Given, Package, Resource, Unit, mount
 from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.spec.field import Cost
+from clusterwright.spec.once import once
 from clusterwright.spec.storage import Ceph, Gpfs, Local, Lustre, Nfs, Storage
 
 AFTER = ("base",)
@@ -60,8 +61,7 @@ def _served(cluster: Cluster, folder: Nfs, header: str) -> tuple[Resource, ...]:
 def source(cluster: Cluster, folder: Storage) -> str:
     """What mount(8) is given; a server of ours is reached over the storage network where it is on it."""
     if isinstance(folder, Nfs):
-        servers = {host.name: host for host in cluster.hosts()}
-        ours = folder.server in servers and "storage" in servers[folder.server].addresses
+        ours = folder.server in _on_storage_network(cluster)
         return f"{folder.server}{'-storage' if ours else ''}:{folder.export or folder.path}"
     if isinstance(folder, Lustre):
         storage = cluster.networks.storage or cluster.networks.management
@@ -72,6 +72,12 @@ def source(cluster: Cluster, folder: Storage) -> str:
     if isinstance(folder, Gpfs):
         return folder.filesystem
     return folder.path
+
+
+@once
+def _on_storage_network(cluster: Cluster) -> frozenset[str]:
+    """Hosts of ours with an address there."""
+    return frozenset(host.name for host in cluster.hosts() if "storage" in host.addresses)
 
 
 def _options(folder: Nfs | Lustre | Ceph | Gpfs) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.resources import Given, Group, Resource, User
 from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.spec.distributions import has_own
@@ -13,6 +14,7 @@ SLURM_ID = (
 )
 
 
+@alike
 def slurm_account(cluster: Cluster, _host: Host, _given: Given) -> tuple[Resource, ...]:
     """A distribution's package makes it; one of Slurm's own packaging does not."""
     if has_own(cluster.os, cluster.software.slurm):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.distribution import Distribution, distribution
 from clusterwright.build.render.authorized_keys import authorized_keys
 from clusterwright.build.render.ssh_config import CLUSTER_KEYS, ssh_config
@@ -20,6 +21,7 @@ ExecStart=/usr/sbin/sshd -D $OPTIONS $CRYPTO_POLICY {options}
 """
 
 
+@alike
 def ssh(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
     """Settings of sshd, the keys of the file, and a key pair of the cluster's own for each user.
 

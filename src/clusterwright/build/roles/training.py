@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.resources import File, Given, Resource
 from clusterwright.spec.cluster import Cluster, Host
 
@@ -10,6 +11,7 @@ AFTER = ("base",)
 LIBRARY = "/opt/clusterwright/lib"
 
 
+@alike
 def training(_cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
     """Plain files that running jobs have already read: changing them costs nothing."""
     return tuple(File(path=f"{LIBRARY}/{path}", content=text) for path, text in sorted(given.payload.items()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusterwright.build.alike import alike
 from clusterwright.build.resources import File, Given, Resource, Unit
 from clusterwright.spec.cluster import Cluster, Host
 
@@ -45,6 +46,7 @@ if [ "$(wc -l </proc/swaps)" -gt 1 ]; then swapoff -a; fi
 """
 
 
+@alike
 def tuning(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     """A script that stands alone, run at boot and when it changes. An empty unit file is a masked unit.
 
