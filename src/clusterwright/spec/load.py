@@ -62,10 +62,23 @@ def source_of(path: Path) -> Source:
     Raises:
         SpecError: the file cannot be read.
     """
+    mend = "give the path of a file that you may read; `wright init` writes one to start from"
+    return read(_bytes_of(path, mend), str(path))
+
+
+def text_of(path: Path) -> str:
+    """The text of a file of Slurm's; bytes that are no text stand as signs of their own.
+
+    Raises:
+        SpecError: the file cannot be read.
+    """
+    return _bytes_of(path, "give the path of a file that you may read").decode(errors="replace")
+
+
+def _bytes_of(path: Path, mend: str) -> bytes:
     try:
-        return read(path.read_bytes(), str(path))
+        return path.read_bytes()
     except OSError as why:
-        mend = "give the path of a file that you may read; `wright init` writes one to start from"
         finding = Finding("file-unreadable", f"{why.strerror}: {path}", mend, (Place(str(path)),))
         raise SpecError(finding) from why
 
