@@ -84,7 +84,7 @@ def test_there_are_many_and_each_is_another():
     """No two rows make the same change."""
     changes = [str(row["change"]) for _, row in ROWS]
 
-    assert len(ROWS) >= 150
+    assert len(ROWS) >= 180
     assert len(set(changes)) == len(changes)
 
 
@@ -123,21 +123,8 @@ def test_a_mend_that_is_followed_makes_the_file_good(table, row):
         mended = after or mended
         if after is None:
             break
-    if mended == bad:
-        pytest.skip("its mend is for a person: it cannot be followed by a program")
+    assert mended != bad
     assert findings(mended) == ()
-
-
-def test_most_mends_are_followed():
-    """A skip above is the exception."""
-    followed_by = [
-        row
-        for _, row in ROWS
-        if "follow" in row
-        or any(followed(changed(GOOD, row["change"]), one) for one in findings(changed(GOOD, row["change"])))
-    ]
-
-    assert len(followed_by) >= 0.9 * len(ROWS)
 
 
 def test_all_mistakes_of_a_file_are_said_at_once(tmp_path, capsys):

@@ -30,7 +30,7 @@ def slurm_packages(cluster: Cluster) -> Iterator[Clash]:
         )
     elif not can_be_built(os, wanted) and cluster.software.slurm_packages != "distribution":
         newer = 'set `slurm: "23.11"` or later, which Slurm\'s own packaging makes'
-        mend = f"{take_own}, or {newer}" if take_own else newer
+        mend = f"{take_own}, or {newer}" if take_own and own != "23.11" else newer
         yield Clash(
             "slurm-no-package",
             f"there are no packages of Slurm {wanted} for {os}: {has}, and Slurm's own deb packages begin with 23.11",
