@@ -22,7 +22,16 @@ NO_ANSWERS = {
     "other_json": '{"unexpected": [1, null, {"deep": true}]}',
 }
 # Where no lines at all are an answer: nothing failed, no such account, and so on.
-MAY_BE_EMPTY = {"failed_units", "governors", "accounts", "slurm_files", "gpus", "gpu_files", "link_rates", "listening"}
+MAY_BE_EMPTY = {
+    "failed_units",
+    "governors",
+    "accounts",
+    "slurm_files",
+    "gpus",
+    "gpu_files",
+    "link_rates",
+    "listening",
+}
 # Where the last words are the finding, whatever they are.
 QUOTES = {"torch_import"}
 
