@@ -8,6 +8,7 @@ from clusterwright.build.action import Action
 from clusterwright.build.report import Change, HostReport, Report
 from clusterwright.build.rollback import Listed, Undoable
 from clusterwright.cli._apply import Asking, care, exit_of, plan_lines, show, show_undoable
+from clusterwright.cli._care import Gently
 from clusterwright.errors import WrightError
 from clusterwright.spec.field import Cost
 
@@ -89,7 +90,7 @@ def test_exit_codes(report, code):
 def test_a_time_without_a_unit_is_refused():
     """Slurm would read minutes, others seconds."""
     with pytest.raises(WrightError, match="--wait") as error:
-        care(batch="", drain=True, wait="90")
+        care(Gently(drain=True, wait="90"))
 
     assert error.value.exit_code == 2
 

@@ -10,6 +10,7 @@ from clusterwright.build.carry import Care
 from clusterwright.build.report import Report
 from clusterwright.build.roles.training import LIBRARY
 from clusterwright.build.rollback import Listed, Undoable
+from clusterwright.cli._care import Gently
 from clusterwright.cli._show import say, show_json, show_table
 from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
 from clusterwright.spec.field import Cost
@@ -110,19 +111,19 @@ def exit_of(report: Report, *, exit_code: bool) -> int:
     return EXIT_CHANGES_PENDING if exit_code and pending else EXIT_DONE
 
 
-def care(*, batch: str, drain: bool, wait: str) -> Care:
+def care(gently: Gently) -> Care:
     """How gently, from the options as they were typed.
 
     Raises:
         WrightError: the time has no unit.
     """
     try:
-        wait_s = parse_duration(wait)
+        wait_s = parse_duration(gently.wait)
     except QuantityError as why:
         raise WrightError.of(
             "bad-quantity", f"--wait: {why.message}", why.mend, exit_code=EXIT_USAGE
         ) from why
-    return Care(batch=batch, drain=drain, wait_s=wait_s, say=say)
+    return Care(batch=gently.batch, drain=gently.drain, wait_s=wait_s, say=say)
 
 
 def show_undoable(listed: Listed, *, json: bool) -> int:

@@ -7,16 +7,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._care import USUALLY, Gently
 
-def apply(  # noqa: PLR0913 (a command's options)
+
+def apply(
     cluster: Path,
     /,
     *,
     dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
-    batch: str = "",
-    drain: Annotated[bool, Parameter(negative="")] = False,
-    wait: str = "1h",
+    gently: Gently = USUALLY,
     exit_code: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -30,12 +30,8 @@ def apply(  # noqa: PLR0913 (a command's options)
         Show every change and what it costs running jobs; change nothing.
     yes
         Do not ask.
-    batch
-        Compute hosts that restart something at once, after the first one alone: 4, or 25% of them.
-    drain
-        Where a change wants a host without jobs: drain it, wait, change it, give it back.
-    wait
-        With --drain: longest time for jobs to end, in all.
+    gently
+        How gently hosts are changed.
     exit_code
         Exit with 3 when changes are pending: with --dry-run, or on hosts that were left out.
     json
@@ -47,8 +43,8 @@ def apply(  # noqa: PLR0913 (a command's options)
     from clusterwright.spec.load import load_cluster  # noqa: PLC0415
 
     spec = load_cluster(cluster)
-    asking = _apply.Asking(yes=yes, quiet=json, drain=drain)
-    care = _apply.care(batch=batch, drain=drain, wait=wait)
+    asking = _apply.Asking(yes=yes, quiet=json, drain=gently.drain)
+    care = _apply.care(gently)
     report = run(spec, str(cluster), remote_of(spec), dry_run=dry_run, agree=asking, care=care)
     again = f"wright apply {cluster}"
     _apply.show(report, again, after=f"wright check {cluster}", shown=asking.shown, json=json)

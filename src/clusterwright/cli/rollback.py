@@ -7,6 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli._care import USUALLY, Gently
+
 
 def rollback(  # noqa: PLR0913 (a command's options)
     cluster: Path,
@@ -16,9 +18,7 @@ def rollback(  # noqa: PLR0913 (a command's options)
     list_: Annotated[bool, Parameter(name="--list", negative="")] = False,
     dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
-    batch: str = "",
-    drain: Annotated[bool, Parameter(negative="")] = False,
-    wait: str = "1h",
+    gently: Gently = USUALLY,
     exit_code: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -39,12 +39,8 @@ def rollback(  # noqa: PLR0913 (a command's options)
         Show every change and what it costs running jobs; change nothing.
     yes
         Do not ask.
-    batch
-        Compute hosts that restart something at once, after the first one alone: 4, or 25% of them.
-    drain
-        Where a change wants a host without jobs: drain it, wait, change it, give it back.
-    wait
-        With --drain: longest time for jobs to end, in all.
+    gently
+        How gently hosts are changed.
     exit_code
         Exit with 3 when changes are pending: with --dry-run, or on hosts that were left out.
     json
@@ -59,8 +55,8 @@ def rollback(  # noqa: PLR0913 (a command's options)
     spec = load_cluster(cluster)
     if list_:
         return _apply.show_undoable(undoable(spec, str(cluster), remote_of(spec)), json=json)
-    asking = _apply.Asking(yes=yes, quiet=json, drain=drain)
-    care = _apply.care(batch=batch, drain=drain, wait=wait)
+    asking = _apply.Asking(yes=yes, quiet=json, drain=gently.drain)
+    care = _apply.care(gently)
     report = run(spec, str(cluster), remote_of(spec), to=to, dry_run=dry_run, agree=asking, care=care)
     _apply.show(
         report,
