@@ -24,8 +24,7 @@ def rollback(  # noqa: PLR0913 (a command's options)
 ) -> int:
     """Put the hosts back to what they were before an apply.
 
-    Files come back byte for byte, and units that read them are restarted. Packages, users and groups stay, and
-    are named. The cluster file is not changed: the next apply would make the same change again.
+    Packages, users and groups stay, and are named; the next apply would make the same change again.
 
     Parameters
     ----------
@@ -58,11 +57,6 @@ def rollback(  # noqa: PLR0913 (a command's options)
     asking = _apply.Asking(yes=yes, quiet=json, drain=gently.drain)
     care = _apply.care(gently)
     report = run(spec, str(cluster), remote_of(spec), to=to, dry_run=dry_run, agree=asking, care=care)
-    _apply.show(
-        report,
-        f"wright rollback {cluster}{' --to ' * bool(to)}{to}",
-        after=f"wright diff {cluster}",
-        shown=asking.shown,
-        json=json,
-    )
+    again = f"wright rollback {cluster}{' --to ' * bool(to)}{to}"
+    _apply.show(report, again, after=f"wright diff {cluster}", shown=asking.shown, json=json)
     return _apply.exit_of(report, exit_code=exit_code)
