@@ -92,7 +92,9 @@ def keep(host: Host, changes: List[Json]) -> None:
         kind, _, name = change["id"].partition(":")
         if kind in ("unit", "gone-unit"):
             names += [name, *change["what"].partition(units.IN_PLACE_OF)[2].split()]
-    undo.keep_units(host, units.show([name for name in names if "unit:" + name not in host.kept]))
+    names = [name for name in names if "unit:" + name not in host.kept]
+    states = units.show([name for name in names if name not in host.states])
+    undo.keep_units(host, {name: states.get(name) or host.states[name] for name in names})
     undo.settle(host, known)
 
 
@@ -150,6 +152,7 @@ def make(host: Host, change: Json) -> None:
     kind, _, name = change["id"].partition(":")
     if kind == "package":
         packages.install_packages(host)
+        host.states.clear()  # packages start what they bring
     elif kind == "gone-user":
         system.lock_user(name)
     elif kind == "gone-unit":

@@ -60,6 +60,7 @@ class Host:
         gently = {line["doing"] for line in lines if line.get("cost") == "reconfigure"}
         self.owed_gently = gently - {line["doing"] for line in lines if line.get("cost") != "reconfigure"}
         self.touched: Set[str] = set()  # folders in which a name has changed
+        self.states = {}  # type: Json  # of units, as the plan saw them
         self.kept: Set[str] = set()  # what this apply has kept of the host as it was
         self.answers = {}  # type: Json  # of the daemon that keeps the accounts
         self.interrupted = read(self.at(STATE + "/journal.jsonl")) is not None

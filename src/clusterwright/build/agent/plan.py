@@ -72,7 +72,7 @@ def unit_changes(host: Host, wanted: List[Json], before: List[Json]) -> List[Jso
     gentle = {change["id"] for change in before if change["cost"] == "reconfigure"} | host.owed_gently
     gentle -= host.owed - host.owed_gently
     others = [name for unit in wanted for name in unit.get("replaces", ())]
-    states = units.show([unit["name"] for unit in wanted] + others)
+    states = host.states = units.show([unit["name"] for unit in wanted] + others)
     unread = any(state.get("NeedDaemonReload") == "yes" for state in states.values())
     unread = unread or any(change["id"].startswith("gone:/etc/systemd/system/") for change in before)
     changes = [live("systemd", "read the unit files again")] if unread else []
