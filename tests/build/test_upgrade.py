@@ -58,7 +58,7 @@ class Site:
             "scontrol show config": f"SLURM_VERSION           = {self.has['control']}\n",
             "scontrol --oneliner": nodes,
             "sacctmgr": "lab\n",
-            "apt-get": self.madison,
+            "apt-cache": self.madison,
         }
         return next((text for start, text in answers.items() if command.startswith(start)), "4 file\n")
 

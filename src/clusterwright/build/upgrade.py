@@ -27,6 +27,7 @@ KEPT = (
 )
 ANSWER_S = 120  # a daemon that has not answered by then is asked about
 CONVERT_S = 3600  # slurmdbd rewrites its tables first; Slurm's own page speaks of hours for millions of jobs
+TRIES = 10
 VERSION = "scontrol --version"  # of the client programs, which are of the same packages as the daemons
 
 # Read before it counts: the dump to its last line, the copy to its end, with the jobs in it.
@@ -126,14 +127,16 @@ def _packages(task: Upgrade, host: str) -> str:
     if distribution(task.cluster).family == "rhel":
         done = task.run(host, f"dnf -q list --showduplicates slurm-{task.wanted}*", timeout_s=300)
         return "" if done.ok else done.last_lines(2)
-    done = task.run(
-        host, "apt-get -qq update; apt-cache madison slurm-client slurm-smd-client", timeout_s=300
-    )
-    rows = [line.split("|")[1].strip() for line in done.out.splitlines() if line.count("|") > 1]
-    found = [row.split(":")[-1] for row in rows]
-    return (
-        "" if any(is_of(row, task.wanted) for row in found) else f"known there: {', '.join(found) or 'none'}"
-    )
+    words = "none"
+    for _ in range(TRIES):  # another apt may be at work, and then the lists are not read anew
+        done = task.run(host, "apt-cache madison slurm-client slurm-smd-client")
+        rows = [line.split("|")[1].strip() for line in done.out.splitlines() if line.count("|") > 1]
+        if any(is_of(row.split(":")[-1], task.wanted) for row in rows):
+            return ""
+        words = ", ".join(rows) or words
+        task.run(host, "apt-get -qq update", timeout_s=300)
+        task.clock.sleep(1)
+    return f"known there: {words}"
 
 
 def running(task: Upgrade) -> dict[str, QueuedJob]:
