@@ -100,13 +100,12 @@ def _team(cluster: Cluster, name: str, team: Team) -> Row:
 
 
 def _members(cluster: Cluster) -> tuple[Row, ...]:
-    """One row for each user in each team. Members of a team share equally."""
+    """One row for each user in each team. Members of a team share equally, unless somebody said otherwise by hand."""
     return tuple(
         {
             "kind": "user",
             "name": name,
             "account": team,
-            "Fairshare": "1",
             f"GrpTRES {GPU}": _number(cluster.teams[team].max_gpus_per_user),
         }
         for name, user in cluster.users.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from typing import Dict, List, Optional, Sequence, Tuple
@@ -77,9 +78,11 @@ class Slurm:
         return job_id, said
 
     def was_cancelled(self) -> bool:
-        """True when somebody cancelled the job; a preemption with grace finds it still running."""
-        code, out = slurm("squeue", "--noheader", f"--jobs={self.job_id}", "--states=all", "--format=%T %r")
-        return code == 0 and out.startswith(("COMPLETING", "CANCELLED")) and "TimeLimit" not in out
+        """True when somebody cancelled the job; one that was pushed aside has the time of it."""
+        code, out = slurm("scontrol", "--oneliner", "show", "job", self.job_id)
+        ending = "JobState=COMPLETING" in out or "JobState=CANCELLED" in out
+        aside = re.search("PreemptTime=[0-9]", out) is not None
+        return code == 0 and ending and not aside and "Reason=TimeLimit" not in out
 
 
 class Local:

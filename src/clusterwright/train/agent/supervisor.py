@@ -66,6 +66,8 @@ class Supervisor:
         self.strangers: list[Peer] = []
         self.rejoin: dict[str, float] = {}
         self.signalled = ""
+        if not folder.has("cancelled"):
+            folder.remove("stop")  # of a job before this one, which Slurm killed before it could take it back
         self.beaten, self.beats = 0.0, 0
         self.listener = _listen(options, int(place.job_id))
 
