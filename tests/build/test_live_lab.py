@@ -225,7 +225,7 @@ def site(tmp_path_factory):
         try:
             lab.up(site.said().cluster)
             report = apply(site.said().cluster, str(site.file), site.remote)
-            assert report.ok, report
+            assert report.ok, [(host.host, host.error, host.left_out) for host in report.hosts if not host.ok]
             yield site
         finally:
             left = lab.down(NAME)

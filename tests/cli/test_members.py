@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.build.agent.agent import ANSWER
+from clusterwright.build.report import HostReport, Report
 from clusterwright.build.shrink import remember
 from clusterwright.cli import _members, commands
 from clusterwright.cli.add_hosts import add_hosts
@@ -95,3 +96,11 @@ def test_a_leave_that_was_begun_goes_on_from_the_command_line(file, capsys):
 
     assert remove_hosts(file, "gpu-node4", yes=True) == 0
     assert "gpu-node4: gone" in capsys.readouterr().err
+
+
+def test_hosts_that_were_left_for_later_are_named(capsys):
+    """An apply leaves out hosts where a change wants no jobs; that is not silent."""
+    left = HostReport("gpu-node1", left_out="jobs run there")
+    _members.failures(Report((left, HostReport("gpu-node2", error="disk full")), dry=False), None)
+
+    assert capsys.readouterr().err == "gpu-node1: jobs run there\ngpu-node2: disk full\n"

@@ -144,6 +144,8 @@ def failures(*reports: Report | None) -> None:
         for host in report.hosts if report else ():
             if not host.ok:
                 say(f"{host.host}: {host.error}")
+            elif host.left_out:
+                say(f"{host.host}: {host.left_out}")
 
 
 def _gone_already(before: Said, names: tuple[str, ...], begun: tuple[str, ...]) -> bool:
