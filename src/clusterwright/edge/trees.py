@@ -21,14 +21,15 @@ def write_tree(folder: Path, files: Mapping[str, Mapping[str, str]]) -> int:
         WrightError: the folder holds something that is no render of ours.
     """
     _cleared(folder)
-    made: set[Path] = set()
+    made: set[str] = set()
     for place, texts in files.items():
         for path, text in texts.items():
             target = _inside(folder / place, path)
-            if target.parent not in made:
+            parent = f"{place}{path.rpartition('/')[0]}"
+            if parent not in made:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                made.add(target.parent)
-            target.write_text(text)
+                made.add(parent)
+            target.write_bytes(text.encode())
     return sum(len(texts) for texts in files.values())
 
 

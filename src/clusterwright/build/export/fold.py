@@ -36,10 +36,11 @@ def _put(
     level: int,
 ) -> None:
     """The path for hosts that share the place of this level: there if all have the same, else one level below."""
-    having = [files[host.name][path] for host in hosts if path in files[host.name]]
+    rows = [files[host.name] for host in hosts]
+    having = [row[path] for row in rows if path in row]
     if not having:
         return
-    if len(having) == len(hosts) and all(one == having[0] for one in having):
+    if len(having) == len(hosts) and having.count(having[0]) == len(having):
         found.setdefault(places(hosts[0])[level], {})[path] = having[0]
         return
     below: dict[str, list[Host]] = {}

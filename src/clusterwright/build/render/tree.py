@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from clusterwright.build.resources import File, Given
-from clusterwright.build.roles import wanted
+from clusterwright.build.resources import File, Given, Resource
+from clusterwright.build.roles import roles
 from clusterwright.spec.cluster import Cluster
 
+Texts = dict[str, str]
 
-def tree(cluster: Cluster, given: Given) -> dict[str, dict[str, str]]:
+
+def tree(cluster: Cluster, given: Given) -> dict[str, Texts]:
     """`{host: {path: text}}`; a secret is its name only, as `<secret munge.key>`."""
-    return {
-        host.name: {
-            resource.path: _text(resource)
-            for resource in wanted(cluster, host, given)
-            if isinstance(resource, File)
-        }
-        for host in cluster.hosts()
-    }
+    found: dict[str, Texts] = {}
+    last: dict[tuple[str, str], tuple[tuple[Resource, ...], Texts]] = {}
+    for host in cluster.hosts():
+        texts = found[host.name] = {}
+        for name, role in roles().items():
+            answer, place = role(cluster, host, given), (name, host.group_name)
+            if place not in last or last[place][0] is not answer:  # most roles answer once for a whole group
+                last[place] = (answer, _texts(answer))
+            texts.update(last[place][1])
+    return found
+
+
+def _texts(resources: tuple[Resource, ...]) -> Texts:
+    return {resource.path: _text(resource) for resource in resources if isinstance(resource, File)}
 
 
 def _text(file: File) -> str:
