@@ -134,6 +134,17 @@ def test_teams_are_groups_and_what_the_site_gave_stays(site):
     assert site.run("gpu-node1", "id -Gn bob").split() == ["vision", "audio2", "language"]
 
 
+def test_who_leaves_a_team_leaves_its_group_and_no_other(site):
+    """Files of that team are not for them any more; what the site gave stays."""
+    changes = site.apply({"users.bob": {"uid": 6002, "team": "vision"}})
+    groups = site.run("gpu-node1", "id -Gn bob").split()
+    back = site.apply()
+
+    assert ("user:bob", "out of language") in changes
+    assert groups == ["vision", "audio2"]
+    assert ("user:bob", "into language") in back
+
+
 def test_nobody_has_a_password(site):
     """Of new accounts and of those that were there; and sshd asks for none, whatever else its files say."""
     fields = site.run("gpu-node1", "getent shadow alice bob").splitlines()

@@ -121,13 +121,15 @@ class Group:
 class User:
     """An account with the same id on every host, its home made once; a `system` one is a daemon's, without login.
 
-    `groups` are further groups. Without `password` nobody logs in by one.
+    `groups` are further groups, `not_in` those that the account has to leave; in any other it may stay. Without
+    `password` nobody logs in by one.
     """
 
     name: str
     uid: int
     group: str
     groups: tuple[str, ...] = ()
+    not_in: tuple[str, ...] = ()
     password: bool = False
     system: bool = False
 

@@ -35,6 +35,7 @@ def test_a_user_has_all_teams_and_no_password(of):
 
     assert closed == User(name="bob", uid=6002, group="vision", groups=("language",), password=False)
     assert opened.password
+    assert (opened.groups, opened.not_in) == ((), ("language",))
 
 
 def test_sshd_meets_our_settings_first(of):

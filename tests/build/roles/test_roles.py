@@ -52,7 +52,7 @@ def test_users_have_their_ids_and_admins_sudo(by_id):
     """Alice is an admin, bob is not."""
     found = by_id("gpu-node1")
 
-    assert found["user:bob"] == User(name="bob", uid=6002, group="vision")
+    assert found["user:bob"] == User(name="bob", uid=6002, group="vision", not_in=("language",))
     assert "alice ALL=" in found["file:/etc/sudoers.d/clusterwright"].content
     assert "bob" not in found["file:/etc/sudoers.d/clusterwright"].content
 

@@ -61,6 +61,7 @@ def look_user(host: Host, resource: Json) -> Optional[Json]:
         [] if resource["group"] in primary else [f"primary group {' '.join(primary)} -> {resource['group']}"]
     )
     what += [f"into {name}" for name in missing_groups(resource)]
+    what += [f"out of {name}" for name in left_groups(resource)]
     shadow = shadow_of(host).get(resource["name"], ["!", ""])
     what += ["unlock"] if shadow[1] == EXPIRED else []
     what += ["lock the password"] if not resource["password"] and shadow[0][:1] not in ("!", "*") else []
@@ -71,6 +72,12 @@ def missing_groups(resource: Json) -> List[str]:
     """Further groups that the user is not in; what others put somebody into is theirs, and stays."""
     members = {group.gr_name: group.gr_mem for group in grp.getgrall()}
     return [name for name in resource["groups"] if resource["name"] not in members.get(name, ())]
+
+
+def left_groups(resource: Json) -> List[str]:
+    """Teams of the file that the user is no member of there, and here still is: their files are not for them."""
+    members = {group.gr_name: group.gr_mem for group in grp.getgrall()}
+    return [name for name in resource["not_in"] if resource["name"] in members.get(name, ())]
 
 
 def shadow_of(host: Host) -> Dict[str, List[str]]:
@@ -96,6 +103,8 @@ def do_user(host: Host, resource: Json) -> None:
     more += ["--expiredate", ""] if shadow[1] == EXPIRED else []
     more += ["--lock"] if not resource["password"] and shadow[0][:1] not in ("!", "*") else []
     must(["usermod", "--gid", resource["group"], *more, name])
+    for group in left_groups(resource):
+        must(["gpasswd", "--delete", name, group])
 
 
 def gone_users(host: Host) -> List[Json]:

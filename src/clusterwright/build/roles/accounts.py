@@ -20,6 +20,7 @@ def accounts(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...
                 uid=user.uid,
                 group=user.team,
                 groups=user.also_in,
+                not_in=tuple(team for team in cluster.teams if team not in (user.team, *user.also_in)),
                 password=cluster.security.password_login,
             )
             for name, user in cluster.users.items()
