@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from clusterwright.spec.cluster import Cluster
@@ -110,6 +111,8 @@ def _billing(groups: list[NodeGroup]) -> Iterator[Row]:
     if with_gpus:
         cpu = min(GPU_BILLED * count / group.cpus.threads for group, count in with_gpus)
         memory = min(GPU_BILLED * count / (free_memory_mib(group) * MiB / GiB) for group, count in with_gpus)
+        # Rounded down: CPUs and memory of all GPUs are never billed above the GPUs, which head-room counts exactly.
+        cpu, memory = math.floor(cpu * 100) / 100, math.floor(memory * 100) / 100
         yield "TRESBillingWeights", f"CPU={cpu:.2f},Mem={memory:.2f}G,GRES/gpu={GPU_BILLED}"
 
 
