@@ -53,6 +53,14 @@ def test_a_trial_sees_all_files_as_they_are_to_be_and_nobody_else_does(host):
     assert [path.name for path in (host.root / STATE).iterdir() if "trial" in path.name] == []
 
 
+def test_what_could_not_be_tried_is_a_note(host):
+    """The trial ends well and says why: no reason to refuse the files, and not kept from the one who applies."""
+    answer = host(*pair("one"), trial("echo could not be tried: no daemon here"))
+
+    assert answer["error"] == ""
+    assert "daemon: could not be tried: no daemon here" in answer["notes"]
+
+
 def test_a_trial_that_fails_leaves_both_files(host):
     """Its words come back without the folder's name; it is the change's fault."""
     host(*pair("one"))

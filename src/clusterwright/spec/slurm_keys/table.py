@@ -6,7 +6,6 @@ Made by tools/slurm-keys from Slurm's tree at the release tags; the head of each
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -45,7 +44,7 @@ def known_keys(file: str, line: str = "") -> dict[str, Span]:
     """Keys of a file, or of one kind of its lines, by their name in lower case: Slurm does not mind case."""
     return {
         row["key"].lower(): Span(row["key"], row["since"], row["until"], row["defunct"])
-        for row in _rows("keys.csv")
+        for row in _table("keys.csv")
         if (row["file"], row["line"]) == (file, line)
     }
 
@@ -53,7 +52,7 @@ def known_keys(file: str, line: str = "") -> dict[str, Span]:
 @cache
 def line_keys(file: str) -> frozenset[str]:
     """The keys that begin a line with keys of its own, in lower case: nodename, partitionname."""
-    return frozenset(row["line"].lower() for row in _rows("keys.csv") if row["file"] == file and row["line"])
+    return frozenset(row["line"].lower() for row in _table("keys.csv") if row["file"] == file and row["line"])
 
 
 @cache
@@ -61,7 +60,7 @@ def known_words(key: str) -> dict[str, Span]:
     """Plugins that a key may name, or those words of its list that came, went or are ours."""
     return {
         row["word"].lower(): Span(row["word"], row["since"], row["until"], row["defunct"])
-        for row in _rows("words.csv")
+        for row in _table("words.csv")
         if row["key"].lower() == key.lower()
     }
 
@@ -70,7 +69,3 @@ def known_words(key: str) -> dict[str, Span]:
 def _table(name: str) -> tuple[dict[str, str], ...]:
     lines = (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()
     return tuple(csv.DictReader(line for line in lines if not line.startswith("#")))
-
-
-def _rows(name: str) -> Iterator[dict[str, str]]:
-    yield from _table(name)
