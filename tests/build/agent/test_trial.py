@@ -55,7 +55,8 @@ def test_a_trial_sees_all_files_as_they_are_to_be_and_nobody_else_does(host):
 
 def test_what_could_not_be_tried_is_a_note(host):
     """The trial ends well and says why: no reason to refuse the files, and not kept from the one who applies."""
-    answer = host(*pair("one"), trial("echo could not be tried: no daemon here"))
+    host(*pair("one"))
+    answer = host(*pair("two"), trial("echo could not be tried: no daemon here"), when="2")
 
     assert answer["error"] == ""
     assert "daemon: could not be tried: no daemon here" in answer["notes"]
