@@ -17,6 +17,9 @@ _DROP_IN = """[Unit]
 After=mariadb.service
 
 [Service]
+# Started is when it answers: slurmctld ends at once where it does not, and making the tables takes seconds.
+ExecStartPost=-/usr/bin/timeout 60 /bin/sh -c 'until ss -Hltn "sport = :6819" | grep -q .; do sleep 0.2; done'
+
 # A daemon that died is started again.
 Restart=on-failure
 RestartSec=2
