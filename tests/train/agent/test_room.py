@@ -5,7 +5,9 @@ import pytest
 from clusterwright.train.agent import room
 
 # The telling fields of `scontrol --oneliner show job` of Slurm 22.05.8, seen in a lab on 2026-11-21.
-SAID = "JobId=5 JobState={state} Reason={reason} Dependency=(null) PreemptEligibleTime={at} PreemptTime={aside}"
+SAID = (
+    "JobId=5 JobState={state} Reason={reason} Dependency=(null) PreemptEligibleTime={at} PreemptTime={aside}"
+)
 AT = "2026-11-21T20:16:17"
 
 
