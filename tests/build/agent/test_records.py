@@ -47,6 +47,23 @@ def test_a_silent_slurmdbd_is_one_change_for_all_rows(tmp_path):
     ]
 
 
+def test_names_are_waited_for_even_where_there_are_none(tmp_path):
+    """A slurmctld that never ran ends where slurmdbd does not listen before it starts."""
+    host = host_with(tmp_path)
+
+    assert len(look(host, host.resources[0], {})) == 1
+
+
+def test_a_host_without_sacctmgr_is_no_trouble(tmp_path, monkeypatch):
+    """It comes with the apply, while slurmdbd runs on another host already."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    host = host_with(tmp_path, TEAM)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        host.resources[0]["rows"][0] = WHERE | {"port": str(server.getsockname()[1])}
+
+        assert begin(host) == {}
+
+
 def test_each_row_that_differs_is_a_change_and_strangers_are_notes(tmp_path):
     """Carol was put into the team by hand."""
     host = host_with(tmp_path, TEAM, BOB)

@@ -73,7 +73,7 @@ def remove(cluster: str, key: Key, have: Rows) -> List[str]:
 def sections(missing: List[Json], rows: List[Json], have: Rows) -> List[Tuple[str, List[str]]]:
     """New teams by parent and new members by team, as the lines of `sacctmgr load`; a parent comes first."""
     people = {row["name"]: row for row in rows if row["kind"] == "person" and key_of(row) not in have}
-    found = {}  # type: Dict[str, List[str]]
+    found: Dict[str, List[str]] = {}
     for row in missing:
         if row["kind"] == "account":
             words = settings([one for one in wanted(row) if one[0] not in ("Parent", "QOS")])

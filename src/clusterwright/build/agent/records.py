@@ -30,11 +30,14 @@ BLIND = "compare"  # the change that stands for all, where the daemon does not a
 
 
 def begin(host: Host) -> Asked:
-    """The questions under way while files and units are looked at; nothing where slurmdbd does not listen."""
+    """The questions under way while files and units are looked at; nothing where slurmdbd cannot be asked yet."""
     for resource in host.resources:
         if resource["kind"] == "records" and resource["name"] == "accounts":
             where = resource["rows"][0]
-            return {} if answers(where["address"], where["port"], 0) else ask(where["cluster"])
+            try:
+                return {} if answers(where["address"], where["port"], 0) else ask(where["cluster"])
+            except OSError:  # sacctmgr comes with this apply
+                return {}
     return {}
 
 
@@ -48,11 +51,8 @@ def look(host: Host, resource: Json, asked: Asked) -> List[Json]:
         have = None  # the same call is made again when it has to work, and then its words are told
     rows = resource["rows"][1:]
     if have is None:
-        return (
-            [change(f"{BLIND} {len(rows)} rows with those of slurmdbd, which does not answer yet")]
-            if rows
-            else []
-        )
+        # also without rows: a slurmctld that never ran ends where slurmdbd does not listen before it starts
+        return [change(f"{BLIND} {len(rows)} rows with those of slurmdbd, which does not answer yet")]
     changes = [change(words) for words in differing(rows, have)]
     return changes + (leaving(host, rows, have) if resource["name"] == "accounts" else [])
 
