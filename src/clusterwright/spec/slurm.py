@@ -160,8 +160,9 @@ class Qos(Section):
         "Longest time of a job; the partition's if left out.", default=None, example="4h", least=60
     )
     max_gpus: int | None = setting(
-        "Most GPUs of all its jobs together.", default=None, example="64", least=0, most=_MAX_GPUS
-    )
+        "Most GPUs of all its jobs together; for these it goes before what their teams may take.",
+        default=None, example="64", least=0, most=_MAX_GPUS,
+    )  # fmt: skip
     max_gpus_per_user: int | None = setting(
         "Most GPUs of one user's jobs together.", default=None, example="8", least=0, most=_MAX_GPUS
     )
