@@ -59,8 +59,8 @@ def look(host: Host, resource: Json) -> Optional[Json]:
     """The change that the resource needs, if any; a failure says whose it is."""
     try:
         return LOOK[resource["kind"]](host, resource)
-    except (ChangeError, OSError) as why:
-        raise ChangeError(f"{resource['id']}: {why}") from why
+    except (ChangeError, OSError) as why:  # what is there is this host's own: an account with another id, say
+        raise ChangeError(f"{resource['id']}: {why}", "host") from why
 
 
 def unit_changes(host: Host, wanted: List[Json], before: List[Json]) -> List[Json]:
