@@ -42,6 +42,9 @@ DAMAGE = {
         "gpu-node4", "nft delete table inet clusterwright", FIREWALL, "firewall_on ports_closed",
     ),
     "unresolvable_name": ("gpu-node1", HOSTS, "mv /root/hosts /etc/hosts", "name_resolution"),
+    "stopped_slurmdbd": (
+        "control", "systemctl stop slurmdbd", "systemctl start slurmdbd; sleep 2", "services teams_as_declared",
+    ),
     "another_folder": ("gpu-node2", "mount -t tmpfs none /shared", "umount /shared", "shared_folders"),
     "small_packets": (
         "gpu-node3", "ip link set compute mtu 1400", "ip link set compute mtu 1500", "interfaces",
