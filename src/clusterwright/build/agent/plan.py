@@ -27,7 +27,7 @@ ALWAYS = ("ssh.service", "sshd.service", "systemd-journald.service")
 
 def plan(host: Host) -> List[Json]:
     """Every change, in the order in which it is made: packages, resources, what is gone, units, records."""
-    asked = records.begin(host)
+    asked = records.begin(host) if of_kinds(host, ("records",)) else {}
     early = [resource for resource in of_kinds(host, ("file",)) if resource["early"]]
     changes = looked(host, early) + packages.look_packages(host)
     changes += looked(host, [resource for resource in of_kinds(host, LOOK) if resource not in early])
