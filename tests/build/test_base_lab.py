@@ -372,12 +372,13 @@ def test_an_old_sshd_takes_its_settings_from_the_unit(site):
     path = "/etc/systemd/system/sshd.service.d/clusterwright.conf"
     found = wanted(cluster, cluster.host("gpu-node1"), given_for(cluster, "c"))
     [text] = [one.content for one in found if one.id == f"file:{path}"]
-    text = text.replace("sshd -D", "sshd -T").replace("[Service]\n", "[Service]\nType=oneshot\n")
+    once = "[Service]\nType=oneshot\nStandardOutput=file:/run/test-sshd\n"
+    text = text.replace("sshd -D", "sshd -T").replace("[Service]\n", once)
     site.run(
         "gpu-node1", "cat >/run/systemd/system/test-sshd.service; systemctl start test-sshd", text.encode()
     )
     said = site.run(
-        "gpu-node1", "journalctl --unit test-sshd --output cat; rm /run/systemd/system/test-sshd.service"
+        "gpu-node1", "cat /run/test-sshd; rm /run/test-sshd /run/systemd/system/test-sshd.service"
     )
 
     assert (
