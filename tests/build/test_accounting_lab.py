@@ -242,15 +242,14 @@ def test_the_team_that_used_less_goes_first(site):
     site.run("systemctl restart slurmctld")  # counts use now; else every PriorityCalcPeriod, 5 minutes
     wall = site.submit("alice", "-p quick -N2 --gres=gpu:4 --ntasks-per-node=1")
     site.until(wall, "RUNNING")
-    first = site.submit("bob", "-p quick -N1 --gres=gpu:4 -w gpu-node1")
-    second = site.submit("dave", "-p quick -N1 --gres=gpu:4 -w gpu-node1")
-    site.waits_for(second, "Resources")
+    both = "-p quick -N2 --gres=gpu:3 --ntasks-per-node=1"  # no two of them at once
+    first, second = site.submit("bob", both), site.submit("dave", both)
     shares = dict(
         line.strip().split("|") for line in site.run("sshare -nP -o Account,EffectvUsage").splitlines()
     )
     fair = dict(line.split() for line in site.run("sprio -h -o '%i %F'").splitlines())
     site.run(f"scancel {wall}")
-    site.until(second, "RUNNING")
+    site.until(second, "RUNNING", limit_s=60)
 
     assert float(shares["vision"]) > float(shares["language"])
     assert int(fair[second]) > int(fair[first])
