@@ -155,3 +155,19 @@ def test_groups_whose_names_ansible_would_confuse_stay_apart(altered):
 def test_the_archive_is_the_same_for_the_same_files(cluster, given):
     """So that an export of an unchanged file changes nothing."""
     assert export(cluster, given)["library.tar"].data == export(cluster, given)["library.tar"].data
+
+
+def test_the_database_runs_before_slurmctld(example, given):
+    """And knows the accounts; all on the host that does the accounting, where the script lies."""
+    exported = export(example, given, ansible=True)
+    (play,) = read(exported, "site.yaml")
+    names = [task["name"] for task in play["tasks"]]
+    order = ["mariadb.service", "slurmdbd.service", "accounts", "restart what reads what has changed"]
+    script = exported["accounts.sh"].content
+
+    assert sorted(order, key=names.index) == order
+    assert names.index("accounts") < names.index("slurmctld.service")
+    for team in example.teams:
+        assert f"say add account {team} " in script
+    for name in example.qos:
+        assert script.index(f"say add qos {name}\n") < script.index(f"say modify qos where name={name} ")

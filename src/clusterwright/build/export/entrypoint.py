@@ -66,8 +66,7 @@ for daemon in $DAEMONS; do
       ;;
     slurmdbd)
       slurmdbd
-      waited 60 sacctmgr -n show cluster
-      sacctmgr -i add cluster "$(sed -n 's/^ClusterName=//p' /etc/slurm/slurm.conf)" >/dev/null || true
+      sh /export/accounts.sh
       ;;
     slurmctld)
       slurmctld

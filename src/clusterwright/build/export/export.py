@@ -7,6 +7,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from clusterwright.build.export.accounts import SCRIPT, accounts_script
 from clusterwright.build.export.compose import compose as compose_file
 from clusterwright.build.export.compose import dockerfile, entrypoint
 from clusterwright.build.export.exported import Exported, archive
@@ -42,6 +43,8 @@ def export(
     """`{path below the folder: file}`."""
     files = places_of(cluster, given)
     found = files.exported(with_secrets=with_secrets) | {"library.tar": Exported(archive(given.payload))}
+    if cluster.accountant is not None:
+        found[SCRIPT] = Exported(accounts_script(cluster, given.header()), 0o755)
     if ansible:
         found |= _ansible(cluster, given, files)
     if compose:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from clusterwright.build.export.accounts import SCRIPT
 from clusterwright.build.export.fold import ALL
 from clusterwright.build.export.inventory import group_of
 from clusterwright.build.export.places import Places
@@ -22,6 +23,7 @@ from clusterwright.spec.distributions import is_rhel_kind
 
 Task = dict[str, Any]
 
+_DATABASE = ("mariadb.service", "slurmdbd.service")
 _THERE = {"/etc", "/etc/default", "/etc/systemd/system"}  # on every host of any distribution
 SYSCTL_FOLDER, HOST_NAME, UNIT_FOLDER = "/etc/sysctl.d/", "/etc/hostname", "/etc/systemd/system/"
 NAMED, LOADED = "set the host's name", "load the kernel's settings"
@@ -39,6 +41,7 @@ def playbook(cluster: Cluster, found: Sequence[Step], files: Places) -> list[Tas
         *_packages(cluster, first),
         *_packages(cluster, rest),
         *_resources(cluster, rest, files, units),
+        *_accounts(cluster, found),
         {"name": "restart what reads what has changed", "meta": "flush_handlers"},
         *_units(cluster, found),
         *_library(),
@@ -105,6 +108,24 @@ def _settings(step: Step) -> list[str]:
         if path.startswith(place):
             return [handler]
     return []
+
+
+def _accounts(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+    """Before slurmctld, which ends where slurmdbd does not answer, or does not know the names that its file has."""
+    if cluster.accountant is None:
+        return []
+    first = [step for step in found if isinstance(step.resource, Unit) and step.resource.name in _DATABASE]
+    read = {"name": "new units", f"{BUILTIN}.systemd_service": {"daemon_reload": True}}
+    script = {"name": "accounts", f"{BUILTIN}.script": SCRIPT, "changed_when": False}
+    where = _where(cluster, [cluster.accountant.name])
+    return [read | where, *_units(cluster, [*_munge(found), *first]), script | where]
+
+
+def _munge(found: Sequence[Step]) -> list[Step]:
+    """By which slurmdbd knows who asks."""
+    return [
+        step for step in found if isinstance(step.resource, Unit) and step.resource.name == "munge.service"
+    ]
 
 
 def _units(cluster: Cluster, found: Sequence[Step]) -> list[Task]:

@@ -18,6 +18,7 @@ def readme(cluster: Cluster, given: Given, files: Places, *, ansible: bool, comp
             "",
             "`files/all` is for every host, `files/roles/ROLE` and `files/groups/GROUP` for those of one role or node",
             "group, `files/hosts/HOST` for one host; what a host has is all four together.",
+            "`accounts.sh` makes teams, limits and qualities of service in Slurm's accounting.",
             "`library.tar` is what `wright train` runs on the hosts, below /opt/clusterwright/lib.",
             *_secrets(files),
             *(_ANSIBLE if ansible else ()),
@@ -52,8 +53,8 @@ Any ansible-core from 2.15 on will do; no collection is needed.
 
 What `wright apply` does beyond that: it tries Slurm's daemons on the new files before these take their place,
 takes hosts in batches and waits for running jobs where a change needs that, keeps what it replaces for
-`wright rollback`, and removes what an earlier file wanted. Accounts, limits and reservations inside Slurm are
-made by it as well; here they are yours to make with sacctmgr and scontrol.
+`wright rollback`, and removes what an earlier file wanted, accounts inside Slurm too. Reservations are made by
+it as well; here they are yours to make with scontrol.
 """.splitlines()
 
 _COMPOSE_TEXT = """

@@ -1,0 +1,42 @@
+"""Slurm's accounts and qualities of service as a script of sacctmgr calls, which may run again."""
+
+from __future__ import annotations
+
+import shlex
+
+from clusterwright.build.agent.account_changes import modify, wanted
+from clusterwright.build.render.accounts import account_rows, qos_names
+from clusterwright.spec.cluster import Cluster
+
+SCRIPT = "accounts.sh"
+
+_BEGIN = """
+# Run on a control host once slurmdbd runs, before slurmctld starts. Reservations are not made here.
+set -u
+say() { # what is there already is no failure
+  words=$(sacctmgr --immediate "$@" 2>&1) && return
+  case $words in *[Nn]othing* | *already*) return ;; esac
+  echo "sacctmgr $*: $words" >&2
+  exit 1
+}
+left=60
+until sacctmgr --noheader show cluster >/dev/null 2>&1; do
+  left=$((left - 1))
+  [ "$left" -gt 0 ] || { echo 'slurmdbd does not answer' >&2; exit 1; }
+  sleep 1
+done
+"""
+
+
+def accounts_script(cluster: Cluster, header: str) -> str:
+    """Names first, because limits and teams refer to each other; then all that the file says of them."""
+    calls = [["add", "cluster", cluster.name], *(["add", "qos", row["name"]] for row in qos_names(cluster))]
+    for row in account_rows(cluster):
+        place = [f"cluster={cluster.name}"]
+        if row["kind"] == "account":
+            calls.append(["add", "account", row["name"], f"parent={row['Parent']}", *place])
+        if row["kind"] == "user":
+            calls.append(["add", "user", row["name"], f"account={row['account']}", *place])
+        if settings := [one for one in wanted(dict(row)) if one[0] != "Parent"]:
+            calls.append(modify(cluster.name, dict(row), settings))
+    return f"#!/bin/sh\n{header}{_BEGIN}" + "".join(f"say {shlex.join(call)}\n" for call in calls)
