@@ -2,6 +2,7 @@
 
 import ast
 import base64
+import difflib
 import fcntl
 import grp
 import hashlib
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.build.agent import agent, undo
+from clusterwright.build.agent import agent, files, undo
 from clusterwright.build.bundle import Order, bundle, command
 from clusterwright.build.resources import Directory, File, Module, Symlink, Sysctl
 from clusterwright.edge.sources import agent_sources
@@ -62,6 +63,14 @@ def test_looking_changes_nothing(host):
         }
     ]
     assert list(host.root.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["one\n", "one\ntwo\n", "one\n\n\ntwo", "\n"])
+def test_the_diff_of_a_new_file_is_what_difflib_makes(text):
+    """It is made without, because a bare host gets a hundred files."""
+    wanted = difflib.unified_diff([], text.splitlines(), "/a", "/a", lineterm="")
+
+    assert files.lines_of("/a", [], text.splitlines()) == list(wanted)
 
 
 def test_a_second_apply_changes_nothing(host):

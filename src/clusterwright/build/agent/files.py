@@ -63,11 +63,19 @@ def diff_of(path: str, old: bytes, new: bytes) -> str:
         before, after = old.decode().splitlines(), new.decode().splitlines()
     except UnicodeDecodeError:
         return f"binary file, {len(old)} -> {len(new)} bytes"
-    import difflib  # noqa: PLC0415 (only looking, which is most of what we do, is quicker without)
-
-    lines = list(difflib.unified_diff(before, after, path, path, lineterm=""))
+    lines = lines_of(path, before, after)
     more = [f"... {len(lines) - DIFF_LINES} more lines"] if lines[DIFF_LINES:] else []
     return "\n".join(lines[:DIFF_LINES] + more)
+
+
+def lines_of(path: str, before: List[str], after: List[str]) -> List[str]:
+    """The lines of the diff; a new file, of which a bare host gets a hundred, needs no comparing."""
+    if after and not before:
+        head = "@@ -0,0 +1{} @@".format("," + str(len(after)) if len(after) > 1 else "")
+        return ["--- " + path, "+++ " + path, head, *("+" + line for line in after)]
+    import difflib  # noqa: PLC0415 (only looking, which is most of what we do, is quicker without)
+
+    return list(difflib.unified_diff(before, after, path, path, lineterm=""))
 
 
 def receipt_row(resource: Json) -> Json:
