@@ -101,13 +101,14 @@ class Heart:
         return {host: self.run(host, find).split() for host in sorted(self.beats())}
 
     def silences(self, gap_s):
-        """Longer ones of the job, in which the process beside it went on nearly as ever."""
+        """Longer ones of the job, and than twice the longest of the process beside it on that host."""
         now, beside = float(self.run("control", "date +%s.%N")), self.beats("beside")
+        load = {host: max((b - a for a, b in pairwise(at)), default=0) for host, at in beside.items()}
         return [
-            f"{host}: no beat for {b - a:.1f} s"
+            f"{host}: no beat for {b - a:.1f} s, beside it for {load[host]:.1f} s"
             for host, beats in self.beats().items()
             for a, b in pairwise([*beats, now])
-            if b - a > gap_s and sum(a < at < b for at in beside[host]) > 0.7 * (b - a)
+            if b - a > max(gap_s, 2 * load[host])
         ]
 
     def faults(self, gap_s=3):
