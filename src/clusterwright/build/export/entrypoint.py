@@ -66,10 +66,11 @@ for daemon in $DAEMONS; do
       ;;
     slurmdbd)
       slurmdbd
-      sh /export/accounts.sh
+      sh /export/accounts.sh names
       ;;
     slurmctld)
       slurmctld
+      case $DAEMONS in *slurmdbd*) sh /export/accounts.sh ;; esac
       ;;
     slurmd)
       waited 120 scontrol ping

@@ -44,6 +44,7 @@ def playbook(cluster: Cluster, found: Sequence[Step], files: Places) -> list[Tas
         *_accounts(cluster, found),
         {"name": "restart what reads what has changed", "meta": "flush_handlers"},
         *_units(cluster, found),
+        *_limits(cluster),
         *_library(),
     ]
     play = {"name": f"cluster {cluster.name}", "hosts": "all", "gather_facts": False}
@@ -116,9 +117,17 @@ def _accounts(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
         return []
     first = [step for step in found if isinstance(step.resource, Unit) and step.resource.name in _DATABASE]
     read = {"name": "new units", f"{BUILTIN}.systemd_service": {"daemon_reload": True}}
-    script = {"name": "accounts", f"{BUILTIN}.script": SCRIPT, "changed_when": False}
+    script = {"name": "names of accounts", f"{BUILTIN}.script": f"{SCRIPT} names", "changed_when": False}
     where = _where(cluster, [cluster.accountant.name])
     return [read | where, *_units(cluster, [*_munge(found), *first]), script | where]
+
+
+def _limits(cluster: Cluster) -> list[Task]:
+    """Once slurmctld has said what can be limited."""
+    if cluster.accountant is None:
+        return []
+    script = {"name": "accounts", f"{BUILTIN}.script": SCRIPT, "changed_when": False}
+    return [script | _where(cluster, [cluster.accountant.name])]
 
 
 def _munge(found: Sequence[Step]) -> list[Step]:
