@@ -14,7 +14,7 @@ from clusterwright.spec.load import load_cluster
 
 DATA = Path(__file__).parents[1] / "data" / "nvidia_smi"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
-UID = 54321  # nobody's on this machine
+UID = 50000 + os.getpid() % 9000  # nobody's on this machine, nor of a test beside this one
 DRIVER = """#!/bin/sh
 echo "$*" >>{folder}/calls
 case "$*" in
