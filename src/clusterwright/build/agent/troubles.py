@@ -19,7 +19,9 @@ LOCKED_MEND = "another program installs packages there; when it has ended, run a
 READ_ONLY = "a disk that failed is mounted so (`dmesg`); mend it, mount it writable again, then run again"
 # slurmd's own words (gres.c): no other host lacks this one's device
 LOST_GPU = re.compile(r"Waiting for gres\.conf file (\S+)|can't stat gres\.conf file (\S+?):?(?:\s|$)")
-LOST_GPU_MEND = "a GPU of this host is not there; `nvidia-smi` and `dmesg` say why. When it is back, run again"
+LOST_GPU_MEND = (
+    "a GPU of this host is not there; `nvidia-smi` and `dmesg` say why. When it is back, run again"
+)
 WRITTEN = ("/etc", "/var", "/usr", "/opt", "/")  # where an apply writes
 NAMES = {"almalinux": "alma", "ol": "oracle"}  # os-release's ID where the cluster file has another word
 
