@@ -1,0 +1,299 @@
+"""Trouble on one host, on real hosts: it is named with its mend, and the rest of the cluster is finished.
+
+The words are those that `wright apply` and `wright check` print.
+"""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from clusterwright import lab
+from clusterwright.build.apply import remote_of
+from clusterwright.cli.apply import apply as wright_apply
+from clusterwright.cli.check import check as wright_check
+from clusterwright.cli.diff import diff as wright_diff
+from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_FAULTS_FOUND
+from clusterwright.spec.load import load_cluster
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
+NAME, SUBNETS = "bad", "10.207."
+FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+AHEAD = "/usr/local/lib/ahead.so"
+# Hosts of a lab have the machine's clock. Two programs of the host are told another: Python, by which it answers
+# us, and munged. (All at once by /etc/ld.so.preload would end sshd, whose sandbox has no room for it.)
+CLOCK_AHEAD = f"""mkdir -p /etc/systemd/system/munge.service.d
+cd /usr/bin && real=$(readlink -f python3) && mv $real $real.real
+printf '#!/bin/bash\\nLD_PRELOAD={AHEAD} FAKETIME=+600s exec -a "$0" %s.real "$@"\\n' $real > $real; chmod 755 $real
+printf '[Service]\\nEnvironment=LD_PRELOAD={AHEAD} FAKETIME=+600s\\n' > /etc/systemd/system/munge.service.d/ahead.conf
+systemctl daemon-reload; systemctl restart munge"""
+CLOCK_RIGHT = """cd /usr/bin && real=$(readlink -f python3) && mv $real.real $real
+rm /etc/systemd/system/munge.service.d/ahead.conf; systemctl daemon-reload; systemctl restart munge"""
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+
+
+class Site:
+    """An applied lab, and the commands as a user gives them."""
+
+    def __init__(self, folder):
+        self.file = folder / "cluster.yaml"
+        self.says({})
+        self.cluster = load_cluster(self.file)
+        self.remote = remote_of(self.cluster)
+
+    def says(self, changes):
+        """The example with our name and subnets, without accounting, and with these values by dotted path."""
+        document = YAML().load(EXAMPLE.read_text().replace("10.77.", SUBNETS))
+        for path, value in ({"name": NAME, "accounting": {"enabled": False}} | changes).items():
+            *parents, last = path.split(".")
+            place = document
+            for part in parents:
+                place = place[part]
+            place[last] = value
+        YAML().dump(document, self.file)
+
+    def sh(self, host, text, stdin=b""):
+        """What a command on a host printed; it must end well."""
+        done = self.remote.run(host, text, stdin=stdin, timeout_s=90)
+        assert done.ok, f"{host}: {text}: {done.out}{done.err}"
+        return done.out
+
+    def node(self, host):
+        """Slurm's state of a node, and its reason."""
+        return self.sh("control", f"sinfo -h -n {host} -o '%T %E'").strip()
+
+    def until(self, host, word):
+        """Waits for a word in Slurm's state of a node."""
+        end = time.monotonic() + 120
+        while word not in self.node(host):
+            assert time.monotonic() < end, self.node(host)
+            time.sleep(0.5)
+        return self.node(host)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Five hosts, applied once; taken down at the end, whatever happened."""
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        site = Site(folder)
+        lab.down(NAME)
+        try:
+            lab.up(site.cluster)
+            assert wright_apply(site.file, yes=True) == EXIT_DONE
+            yield site
+        finally:
+            left = lab.down(NAME)
+        assert left == []
+
+
+@pytest.fixture
+def words(capsys):
+    """What a command printed, to both streams."""
+    capsys.readouterr()
+
+    def of(command, *arguments, **options):
+        code = command(*arguments, **options)
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return of
+
+
+def faults(capsys, site):
+    """What check calls wrong, by host and check; what a busy machine did not answer in time is not among it."""
+    capsys.readouterr()
+    wright_check(site.file, json=True)
+    found = {}
+    for verdict in json.loads(capsys.readouterr().out)["verdicts"]:
+        if verdict["status"] in ("fail", "warn"):
+            found.setdefault(verdict["subject"], {})[verdict["check"]] = verdict
+    return found
+
+
+def faults_with(capsys, site, host, check):
+    """The same, once it holds that check of that host: a busy machine may not answer the first time."""
+    end = time.monotonic() + 90
+    while check not in (found := faults(capsys, site)).get(host, {}):
+        assert time.monotonic() < end, found
+    return found
+
+
+def calm(capsys, site):
+    """Nothing is wrong any more, soon: Slurm's daemons need a moment to find each other again."""
+    end = time.monotonic() + 90
+    while found := faults(capsys, site):
+        assert time.monotonic() < end, found
+    return True
+
+
+def line_of(said, host, start):
+    """The paragraph that begins with these words and names the host."""
+    parts = said.split(f"\n{start}: ")[1:]
+    return next(part for part in parts if host in part.split(":")[0])
+
+
+def test_four_troubles_at_once_are_named_each_with_its_mend(site, words):
+    """A GPU lost on the host that is changed first, a clock ahead, another system, a full disk: all others finish."""
+    site.sh("gpu-node1", "rm /dev/nvidia3")
+    site.sh("gpu-node3", "cp -p /etc/os-release /root/as-it-was; rm /etc/os-release; "
+            "printf 'ID=\"rocky\"\\nVERSION_ID=\"9.4\"\\n' > /etc/os-release")  # fmt: skip
+    lab.fault(NAME, "fill-disk", "gpu-node4")
+    try:
+        site.says({"slurm.ports": [60002, 63000]})
+        code, said = words(wright_apply, site.file, yes=True)
+        ports = {
+            host.name: site.sh(host.name, "grep -o '^SrunPortRange=.*' /etc/slurm/slurm.conf").strip()
+            for host in site.cluster.hosts()
+        }
+    finally:
+        lab.undo(NAME, "gpu-node4")
+        site.sh("gpu-node3", "rm /etc/os-release; cp -a /root/as-it-was /etc/os-release")
+        site.sh("gpu-node1", "mknod -m 666 /dev/nvidia3 c $(stat -c '0x%t' /dev/nvidia2) 3")
+
+    assert code == EXIT_FAILED
+    assert "/dev/nvidia3" in line_of(said, "gpu-node1", "failed")
+    assert "`nvidia-smi` and `dmesg`" in line_of(said, "gpu-node1", "failed")
+    assert "it runs rocky-9, and the file says debian-12: nothing was changed" in said
+    assert "correct `os`" in line_of(said, "gpu-node3", "failed")
+    assert "disk" in line_of(said, "gpu-node4", "failed")
+    assert "`df -h`" in line_of(said, "gpu-node4", "failed")
+    assert "2 of 5 hosts" in said
+    assert ports == {
+        "control": "SrunPortRange=60002-63000", "gpu-node2": "SrunPortRange=60002-63000",
+        "gpu-node1": "SrunPortRange=60001-63000", "gpu-node3": "SrunPortRange=60001-63000",
+        "gpu-node4": "SrunPortRange=60001-63000",
+    }  # fmt: skip
+
+
+def test_when_all_is_mended_the_next_apply_finishes(site, words, capsys):
+    """And the one after it has nothing to do (defect D4): no change, no restart."""
+    site.says({})
+    first, _ = words(wright_apply, site.file, yes=True)
+    again, said = words(wright_apply, site.file, yes=True)
+
+    assert (first, again) == (EXIT_DONE, EXIT_DONE)
+    assert "0 changes, 0 restarts; 5 of 5 hosts" in said
+    site.until("gpu-node1", "idle")
+    site.until("gpu-node4", "idle")
+    assert calm(capsys, site)
+
+
+@pytest.mark.skipif(
+    not FAKETIME.exists(), reason="libfaketime is not installed (apt-get install libfaketime)"
+)
+def test_a_clock_that_is_ten_minutes_off_is_named(site, words, capsys):
+    """Its Python and its munged are told a clock ten minutes ahead: its credentials are really refused."""
+    site.sh("gpu-node2", f"cat > {AHEAD}", stdin=FAKETIME.read_bytes())
+    site.sh("gpu-node2", CLOCK_AHEAD)
+    try:
+        code, said = words(wright_apply, site.file, yes=True)
+        found = faults_with(capsys, site, "gpu-node2", "clock_offset")
+    finally:
+        site.sh("gpu-node2", CLOCK_RIGHT)
+
+    assert code == EXIT_FAILED
+    assert "failed: gpu-node2: its clock is " in said
+    assert "ahead of ours; munge refuses more than 5 minutes" in said
+    assert "`chronyc makestep`" in said
+    assert set(found) <= {"gpu-node2"}
+    assert found["gpu-node2"]["clock_offset"]["saw"].startswith(("+600.", "+599."))
+    assert found["gpu-node2"]["munge_between"]["saw"] == "Rewound credential"
+    assert "set the clock" in found["gpu-node2"]["munge_between"]["mend"]
+
+
+def test_a_wrong_munge_key_on_one_host_is_named_and_mended(site, words, capsys):
+    """The host is named, no other is touched, and the key is never shown."""
+    site.until("gpu-node2", "idle")
+    site.sh("gpu-node3", "head -c 1024 /dev/urandom > /etc/munge/munge.key; systemctl restart munge")
+    found = faults_with(capsys, site, "gpu-node3", "munge_between")
+    code, said = words(wright_apply, site.file, yes=True)
+
+    assert {"munge_key_equal", "munge_between"} <= set(found["gpu-node3"])
+    assert "munge_between" not in {check for host in found if host != "gpu-node3" for check in found[host]}
+    assert code == EXIT_DONE
+    assert "gpu-node3: file:/etc/munge/munge.key: " in said
+    assert "(secret munge.key: not shown)" in said
+    assert "gpu-node1" not in said
+    site.until("gpu-node3", "idle")
+    assert calm(capsys, site)
+
+
+def test_a_lost_device_file_is_named_before_slurm_drains_the_host(site, words, capsys):
+    """Pain 1: Slurm still gives jobs to the host; check and apply name the file."""
+    site.sh("gpu-node4", "rm /dev/nvidia3")
+    try:
+        state = site.node("gpu-node4")
+        found = faults_with(capsys, site, "gpu-node4", "gpu_device_files")
+        code, said = words(wright_apply, site.file, yes=True)
+    finally:
+        site.sh("gpu-node4", "mknod -m 666 /dev/nvidia3 c $(stat -c '0x%t' /dev/nvidia2) 3")
+
+    assert state.startswith("idle")
+    assert found["gpu-node4"]["gpu_device_files"]["saw"] == "no device /dev/nvidia3"
+    assert code == EXIT_DONE
+    assert "note: gpu-node4: 3 of 4 GPU device files are there, /dev/nvidia3 missing: Slurm drains" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "count"), [("Name=gpu Type=a100 File=/dev/nvidia[0-2]", 3), ("AutoDetect=nvml", 0)]
+)
+def test_a_host_that_slurm_calls_invalid_is_named_and_mended(site, words, capsys, line, count):
+    """Pains 1 and 2: fewer GPUs by hand, or detected without a library and in silence, and Slurm drains the host."""
+    site.sh("gpu-node1", f"echo '{line}' > /etc/slurm/gres.conf && systemctl restart slurmd")
+    reason = site.until("gpu-node1", "count")
+    found = faults_with(capsys, site, "gpu-node1", "node_states")
+    drift, differs = words(wright_diff, site.file)
+    code, said = words(wright_apply, site.file, yes=True)
+    site.until("gpu-node1", "drained")  # Slurm keeps it so until a person gives it back, as the mend says
+    site.sh("control", "scontrol update nodename=gpu-node1 state=resume")
+    after = site.until("gpu-node1", "idle")
+
+    assert f"gres/gpu count reported lower than configured ({count} < 4)" in reason
+    assert f"({count} < 4)" in found["gpu-node1"]["node_states"]["saw"]
+    assert "state=resume" in found["gpu-node1"]["node_states"]["mend"]
+    assert "gpu-node1" in differs
+    assert "gres.conf" in differs
+    assert drift == EXIT_DONE
+    assert code == EXIT_DONE
+    assert "gpu-node1: file:/etc/slurm/gres.conf: " in said
+    assert after.startswith("idle")
+
+
+def test_a_file_that_was_edited_on_one_host_is_drift_that_is_named_and_mended(site, words, capsys):
+    """Pain 6: which host, which file, by whose hand."""
+    site.sh("gpu-node2", "sed -i 's/^KillWait=.*/KillWait=99/' /etc/slurm/slurm.conf")
+    found = faults_with(capsys, site, "gpu-node2", "slurm_files_equal")
+    _, differs = words(wright_diff, site.file)
+    code, said = words(wright_apply, site.file, yes=True)
+
+    assert found["gpu-node2"]["slurm_files_equal"]["saw"] == "slurm.conf differs"
+    assert "gpu-node2" in differs
+    assert "slurm.conf" in differs
+    assert "hand" in differs
+    assert code == EXIT_DONE
+    assert "-KillWait=99" in said
+    assert "KillWait=99" not in site.sh("gpu-node2", "cat /etc/slurm/slurm.conf")
+
+
+def test_a_daemon_that_does_not_come_up_is_no_green_apply(site, words, capsys):
+    """Pain 15: the apply fails in the daemon's own words, on that host."""
+    folder = "/etc/systemd/system/slurmd.service.d"
+    site.sh("gpu-node3", f"printf '[Service]\\nExecStartPre=/bin/false\\n' > {folder}/99-broken.conf")
+    site.sh("gpu-node3", "systemctl daemon-reload; systemctl stop slurmd")
+    try:
+        code, said = words(wright_apply, site.file, yes=True)
+        found, _ = words(wright_check, site.file)
+    finally:
+        site.sh("gpu-node3", f"rm {folder}/99-broken.conf; systemctl daemon-reload; systemctl reset-failed")
+    mended, _ = words(wright_apply, site.file, yes=True)
+
+    assert code == EXIT_FAILED
+    assert "slurmd.service" in line_of(said, "gpu-node3", "failed")
+    assert found == EXIT_FAULTS_FOUND
+    assert mended == EXIT_DONE
+    site.until("gpu-node3", "idle")
