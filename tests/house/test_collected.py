@@ -1,0 +1,17 @@
+"""No test is passed over in silence."""
+
+from fnmatch import fnmatch
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+
+
+def test_every_folder_of_tests_is_looked_into(request):
+    """Pytest's own list of folders to leave out holds `build`: a whole folder of ours had never run."""
+    left_out = request.config.getini("norecursedirs")
+    folders = {
+        parent for path in TESTS.rglob("test_*.py") for parent in path.parents if parent.is_relative_to(TESTS)
+    }
+    missed = [str(folder) for folder in folders if any(fnmatch(folder.name, part) for part in left_out)]
+
+    assert missed == []
