@@ -20,6 +20,8 @@ def said(tmp_path, pytestconfig):
         document = yaml.load(pytestconfig.rootpath / LAB)
         del document["lab"]
         document["os"] = os
+        if os != "debian-13":  # which has no other than v2; Slurm 21.08 has no other than v1
+            document["slurm"]["cgroup"] = "v1"
         document["software"] = {"slurm": slurm, "repositories": repositories or {}}
         yaml.dump(document, tmp_path / "cluster.yaml")
         try:
