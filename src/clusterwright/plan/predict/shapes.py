@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -156,7 +157,9 @@ def _usual_layers(cells: Cells, hidden: int) -> int:
 
 def _usual_heads(cells: Cells, hidden: int) -> int:
     tp = cells.whole("tp") or 1
-    fitting = [heads for heads in range(tp, hidden // 32 + 1, tp) if hidden % heads == 0]
+    small = [number for number in range(1, math.isqrt(hidden) + 1) if hidden % number == 0]
+    divisors = {*small, *(hidden // number for number in small)}
+    fitting = sorted(heads for heads in divisors if heads % tp == 0 and heads <= hidden // 32)
     heads = min(fitting or [tp], key=lambda heads: abs(hidden / heads - _HEAD))
     cells.note(f"heads not given: {heads}, of about {_HEAD}")
     return heads
