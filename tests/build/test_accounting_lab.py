@@ -234,12 +234,15 @@ def test_a_higher_quality_of_service_pushes_jobs_aside(site):
 
 def test_the_team_that_used_less_goes_first(site):
     """By Slurm's own figures: vision has trained, so language's job that came later starts earlier."""
+    site.clear()
+    site.run("systemctl restart slurmctld")  # counts use now; else every PriorityCalcPeriod, 5 minutes
+    site.run("sacctmgr -i modify account vision,language set RawUsage=0")  # what other tests used
     used = site.submit("bob", "-p quick -N2 --gres=gpu:3 --ntasks-per-node=1")
-    site.until(used, "RUNNING")
+    site.until(used, "RUNNING", limit_s=60)
     time.sleep(5)
     site.run(f"scancel {used}")
     site.clear()
-    site.run("systemctl restart slurmctld")  # counts use now; else every PriorityCalcPeriod, 5 minutes
+    site.run("systemctl restart slurmctld")
     wall = site.submit("alice", "-p quick -N2 --gres=gpu:4 --ntasks-per-node=1")
     site.until(wall, "RUNNING")
     both = "-p quick -N2 --gres=gpu:3 --ntasks-per-node=1"  # no two of them at once
