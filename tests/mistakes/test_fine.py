@@ -56,6 +56,15 @@ FINE = {
     "a user in several teams": {"also_in: [vision]": "also_in: [vision, research]"},
     "a user named as the team, with its number": {"  carol: {uid: 6003": "  research: {uid: 5000"},
     "an administrator who logs in": {"ssh: {user: root": "ssh: {user: alice"},
+    "SSH from public addresses, and from one host": {
+        "{firewall: true, password": "{ssh_from: [203.0.113.7/32, 131.130.0.0/16], firewall: true, password"
+    },
+    "mount options of a filer's maker": {
+        "server: head,": "server: filer, options: [vers=3, mdconnect=4, spread_reads],"
+    },
+    "a driver and a CUDA of the same age": {'driver: "580.95"': 'driver: "525.60"', 'cuda: "12.8"': 'cuda: "12.0.1"'},
+    "a CUDA alone": {'driver: "580.95", ': ""},
+    "a file server that stays on": {"server: head": "server: hgx1"},
     "a login by an account of the site": {"ssh: {user: root": "ssh: {user: deploy"},
 }  # fmt: skip
 JUNK = st.one_of(

@@ -13,14 +13,28 @@ from clusterwright.spec.quantities import Rate
 _LONGEST_PREFIX = 30  # a /30 holds two hosts; anything longer holds no cluster
 
 
-def _subnet(value: Any) -> IPv4Network:
+def _ipv4(value: Any) -> IPv4Network:
     mend = "write it as 10.77.0.0/24"
     if not isinstance(value, str) or "/" not in value:
         raise refuse("bad-address", f"`{value}` is not an IPv4 network with its prefix", mend)
     try:
-        network = IPv4Network(value)
+        return IPv4Network(value)
     except ValueError as why:
-        raise refuse("bad-address", f"`{value}` is not an IPv4 network: {why}", mend) from why
+        raise refuse(
+            "bad-address", f"`{value}` is not an IPv4 network: {why}", _meant(value) or mend
+        ) from why
+
+
+def _meant(value: str) -> str | None:
+    """The network that an address of it with its prefix belongs to."""
+    try:
+        return f"write it as {IPv4Network(value, strict=False)}"
+    except ValueError:
+        return None
+
+
+def _subnet(value: Any) -> IPv4Network:
+    network = _ipv4(value)
     if not network.is_private or network.is_loopback or network.is_link_local:
         raise refuse(
             "bad-address",
@@ -34,11 +48,19 @@ def _subnet(value: Any) -> IPv4Network:
     return network
 
 
-Subnet = Annotated[
-    IPv4Network,
-    BeforeValidator(_subnet),
-    WithJsonSchema({"type": "string", "examples": ["10.77.0.0/24"], "form": "an IPv4 network"}),
-]
+def _origin(value: Any) -> IPv4Network:
+    network = _ipv4(value)
+    if network.prefixlen == 0:
+        raise refuse(
+            "bad-address", f"`{value}` is every address there is", "take ssh_from out: any may come in then"
+        )
+    return network
+
+
+_FORM = WithJsonSchema({"type": "string", "examples": ["10.77.0.0/24"], "form": "an IPv4 network"})
+Subnet = Annotated[IPv4Network, BeforeValidator(_subnet), _FORM]
+# Where somebody comes from: an office has public addresses, and one host is a /32.
+Origin = Annotated[IPv4Network, BeforeValidator(_origin), _FORM]
 
 NetworkName = Literal["management", "compute", "storage"]
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from clusterwright.spec.field import Cost, Section, setting
 from clusterwright.spec.names import HostPath, LoginName, ServerName, Version, Word, Zone
-from clusterwright.spec.networks import Subnet
+from clusterwright.spec.networks import Origin
 from clusterwright.spec.quantities import Duration
 from clusterwright.spec.repositories import Repository
 
@@ -73,7 +73,7 @@ class Security(Section):
         "What holds the rules; auto: firewalld on Rocky and Alma, nftables elsewhere.",
         cost=Cost.RESTART, default="auto", example="nftables",
     )  # fmt: skip
-    ssh_from: tuple[Subnet, ...] = setting(
+    ssh_from: tuple[Origin, ...] = setting(
         "Networks from which SSH may come in; any if empty.", default=(), example="[10.77.0.0/24]"
     )
     selinux: Literal["enforcing", "permissive"] = setting(

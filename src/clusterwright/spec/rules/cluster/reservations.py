@@ -33,7 +33,7 @@ def _hosts(cluster: Cluster, name: str, one: Reservation) -> Iterator[Clash]:
         yield Clash(
             "not-compute",
             f"reservation `{name}` keeps {fold(odd)}, no compute host of this file",
-            f"name some of {fold(sorted(compute))}",
+            f"name some of {fold(sorted(compute))}" if compute else "add a node group with `role: compute`",
             (("reservations", name, "hosts"), ("nodes",)),
         )
 
