@@ -3,6 +3,7 @@
 import pytest
 
 from clusterwright.build.render.accounts import account_rows, headroom_gpus, qos_names
+from clusterwright.build.render.slurm_conf import slurm_conf
 from clusterwright.build.render.slurm_nodes import GPU_BILLED
 
 TEAMS = {
@@ -88,6 +89,16 @@ def test_a_quality_of_service_has_its_limits_in_slurms_units(rows):
         "GraceTime": "120", "MaxWall": "2", "GrpTRES gres/gpu": "64", "MaxTRESPerJob gres/gpu": "4",
         "MaxTRESPerUser gres/gpu": "8", "MaxJobsPerUser": "3", "Flags": "DenyOnLimit",
     }  # fmt: skip
+
+
+def test_headroom_is_named_as_slurm_keeps_names(altered):
+    """In lower case: `headroom-Long` would be made again by each apply, and slurmctld would not find it."""
+    long = {"nodes": ["a100"], "headroom_percent": 30}
+    cluster = altered({"partitions.Long": long})
+    said = next(line for line in slurm_conf(cluster, "").splitlines() if "PartitionName=Long" in line)
+
+    assert "headroom-long" in {row["name"] for row in account_rows(cluster)}
+    assert " QoS=headroom-long " in said
 
 
 def test_headroom_is_a_limit_of_what_is_billed(rows, altered):

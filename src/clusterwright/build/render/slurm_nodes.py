@@ -129,8 +129,11 @@ def _admission(cluster: Cluster, name: str, partition: Partition) -> Iterator[Ro
 
 
 def headroom_qos(partition: str) -> str:
-    """The quality of service of the partition itself, whose limit leaves room (decision 0004)."""
-    return f"headroom-{partition}"
+    """The quality of service of the partition itself, whose limit leaves room (decision 0004).
+
+    In lower case: sacctmgr keeps names so, whatever it was given.
+    """
+    return f"headroom-{partition.lower()}"
 
 
 def _line(rows: list[Row]) -> str:
