@@ -58,7 +58,8 @@ def stages(run: Run, one: LayerTime, ends: Ends, sending: Real) -> Stages:
 
 def bubble(run: Run, one: LayerTime, stage: Stages) -> Real:
     """Idle seconds of an iteration: while the pipeline fills and drains, and waiting for the fullest stage."""
-    waiting = microbatches(run) * (stage.fullest - stage.mean)
+    # Not less than nothing: the last stage sends to one side only, and may be quicker than the mean.
+    waiting = microbatches(run) * larger(stage.fullest - stage.mean, 0)
     return waiting + fill(run, one, stage) / run.layout.interleave
 
 
