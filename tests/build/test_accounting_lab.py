@@ -236,6 +236,7 @@ def test_the_team_that_used_less_goes_first(site):
     """By Slurm's own figures: vision has trained, so language's job that came later starts earlier."""
     site.clear()
     site.run("systemctl restart slurmctld")  # counts use now; else every PriorityCalcPeriod, 5 minutes
+    site.run("until scontrol ping | grep -q UP; do sleep 0.3; done")
     site.run("sacctmgr -i modify account vision,language set RawUsage=0")  # what other tests used
     used = site.submit("bob", "-p quick -N2 --gres=gpu:3 --ntasks-per-node=1")
     site.until(used, "RUNNING", limit_s=60)
