@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from clusterwright.build.as_root import by_sudo
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.processes import Done
 from clusterwright.edge.slurm import QUEUE, QueuedJob, parse_queue
@@ -90,8 +91,9 @@ class Drains:
     _waited: float = field(default=0.0)
 
     def _run(self, command: str) -> Done:
-        sudo = self.cluster.lab is None and self.cluster.ssh.user != "root"
-        return self.remote.run(self.cluster.control.name, f"{'sudo -n ' * sudo}{command}", timeout_s=60)
+        return self.remote.run(
+            self.cluster.control.name, f"{'sudo -n ' * by_sudo(self.cluster)}{command}", timeout_s=60
+        )
 
     def busy(self) -> dict[str, list[str]] | None:
         """Jobs by host; None where slurmctld does not answer: that is not the same as no jobs."""

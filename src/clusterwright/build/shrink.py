@@ -11,7 +11,7 @@ from pathlib import Path
 
 from clusterwright.build.agent.agent import ANSWER
 from clusterwright.build.apply import apply
-from clusterwright.build.as_root import as_root
+from clusterwright.build.as_root import as_root, by_sudo
 from clusterwright.build.bundle import Order, bundle, command
 from clusterwright.build.change.fields import Said
 from clusterwright.build.change.hosts import without_hosts
@@ -181,8 +181,7 @@ def _purge(asked: Leave, remote: Remote, host: str) -> str:
     names = File(path="/etc/hosts", content=hosts_file(asked.before.cluster, header))
     order = bundle(Order("apply", asked.path.name, stamp(SystemClock())), [names], agent_sources())
     cluster = asked.before.cluster
-    sudo = cluster.lab is None and cluster.ssh.user != "root"
-    done = remote.run(host, command(sudo=sudo), stdin=order, timeout_s=120)
+    done = remote.run(host, command(sudo=by_sudo(cluster)), stdin=order, timeout_s=120)
     lines = [line for line in done.out.splitlines() if line.startswith(ANSWER)]
     return str(json.loads(lines[-1].removeprefix(ANSWER))["error"]) if lines else done.last_lines(2)
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from clusterwright.build.agent.agent import ANSWER
+from clusterwright.build.as_root import by_sudo
 from clusterwright.build.bundle import Order, bundle, command
 from clusterwright.build.report import Change, HostReport
 from clusterwright.build.resources import Resource
@@ -43,10 +44,9 @@ class Work:
             os=self.cluster.os, to=self.to, idle=True, patience_s=PATIENCE_S,
         )  # fmt: skip
         data = bundle(order, self.resources(host), agent_sources(), self.shared)
-        sudo = self.cluster.lab is None and self.cluster.ssh.user != "root"
         sent = self.clock.now()
         limit_s = ACT_S if mode == "apply" else LOOK_S
-        done = self.remote.run(host, command(sudo=sudo), stdin=data, timeout_s=limit_s)
+        done = self.remote.run(host, command(sudo=by_sudo(self.cluster)), stdin=data, timeout_s=limit_s)
         return read_answer(host, done, sent, self.clock.now())
 
 
