@@ -61,3 +61,39 @@ def test_every_nvidia_generation_of_the_catalog_is_known():
     archs = {each.arch for each in gpus().values() if each.vendor == "NVIDIA"}
 
     assert archs == set(software.generations())
+
+
+@pytest.mark.parametrize(
+    ("library", "which", "majors"),
+    [
+        ("cudnn", "8.5.0", {11}),
+        ("cudnn", "8.7.0", {11, 12}),  # between a row for 11 and one for both
+        ("cudnn", "9.10.2", {11, 12}),
+        ("cudnn", "9.12", {11, 12, 13}),
+        ("cudnn", "7.6", None),
+        ("cudnn", "10.1", None),
+        ("nccl", "2.27.5", {12}),
+        ("nccl", "2.28.9", {12, 13}),
+    ],
+)
+def test_a_library_may_be_had_for_some_cudas(library, which, majors):
+    """What is not known is not refused."""
+    assert software.cuda_majors(library, which) == majors
+
+
+def test_the_oldest_driver_of_a_cuda():
+    """By its major version; of one that is not known, nothing."""
+    assert software.oldest_driver("12.9") == "525.60"
+    assert software.oldest_driver("13.1") == "580.65"
+    assert software.oldest_driver("14.0") == ""
+
+
+@pytest.mark.parametrize(
+    ("model", "arch"),
+    [("a100", "Ampere"), ("H100", "Hopper"), ("v100", "Volta"), ("mi300x", None), ("x1", None)],
+)
+def test_the_generation_of_a_model(model, arch):
+    """As the cluster file names it."""
+    found = software.generation_of(model)
+
+    assert (found and found.arch) == arch

@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from clusterwright import lab
-from clusterwright.build.apply import remote_of
+from clusterwright.build.apply import apply, remote_of
 from clusterwright.cli.apply import apply as wright_apply
 from clusterwright.cli.check import check as wright_check
 from clusterwright.cli.diff import diff as wright_diff
@@ -65,6 +65,14 @@ class Site:
         """Slurm's state of a node, and its reason."""
         return self.sh("control", f"sinfo -h -n {host} -o '%T %E'").strip()
 
+    def mend(self):
+        """The hosts are what the file as it was at first says, and take jobs."""
+        self.says({})
+        report = apply(self.cluster, str(self.file), self.remote)
+        assert report.ok, report
+        for host in self.cluster.hosts("compute"):
+            self.until(host.name, "idle")
+
     def until(self, host, word):
         """Waits for a word in Slurm's state of a node."""
         end = time.monotonic() + 120
@@ -75,7 +83,7 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def applied(tmp_path_factory):
     """Five hosts, applied once; taken down at the end, whatever happened."""
     folder = tmp_path_factory.mktemp("site")
     with pytest.MonkeyPatch.context() as patch:
@@ -84,11 +92,18 @@ def site(tmp_path_factory):
         lab.down(NAME)
         try:
             lab.up(site.cluster)
-            assert wright_apply(site.file, yes=True) == EXIT_DONE
+            site.mend()
             yield site
         finally:
             left = lab.down(NAME)
         assert left == []
+
+
+@pytest.fixture
+def site(applied):
+    """All well before the test, and nothing to do, whatever the one before it broke."""
+    applied.mend()
+    return applied
 
 
 @pytest.fixture
@@ -137,8 +152,11 @@ def line_of(said, host, start):
     return next(part for part in parts if host in part.split(":")[0])
 
 
-def test_four_troubles_at_once_are_named_each_with_its_mend(site, words):
-    """A GPU lost on the host that is changed first, a clock ahead, another system, a full disk: all others finish."""
+def test_troubles_at_once_are_named_each_with_its_mend(site, words, capsys):
+    """A GPU lost on the host that is changed first, another system, a full disk: all others finish.
+
+    When all is mended the next apply finishes too, and the one after it has nothing to do (defect D4).
+    """
     site.sh("gpu-node1", "rm /dev/nvidia3")
     site.sh("gpu-node3", "cp -p /etc/os-release /root/as-it-was; rm /etc/os-release; "
             "printf 'ID=\"rocky\"\\nVERSION_ID=\"9.4\"\\n' > /etc/os-release")  # fmt: skip
@@ -155,7 +173,11 @@ def test_four_troubles_at_once_are_named_each_with_its_mend(site, words):
         site.sh("gpu-node3", "rm /etc/os-release; cp -a /root/as-it-was /etc/os-release")
         site.sh("gpu-node1", "mknod -m 666 /dev/nvidia3 c $(stat -c '0x%t' /dev/nvidia2) 3")
 
-    assert code == EXIT_FAILED
+    site.says({})
+    first, then = words(wright_apply, site.file, yes=True)
+    again, still = words(wright_apply, site.file, yes=True)
+
+    assert code == EXIT_FAILED, said
     assert "/dev/nvidia3" in line_of(said, "gpu-node1", "failed")
     assert "`nvidia-smi` and `dmesg`" in line_of(said, "gpu-node1", "failed")
     assert "it runs rocky-9, and the file says debian-12: nothing was changed" in said
@@ -168,16 +190,9 @@ def test_four_troubles_at_once_are_named_each_with_its_mend(site, words):
         "gpu-node1": "SrunPortRange=60001-63000", "gpu-node3": "SrunPortRange=60001-63000",
         "gpu-node4": "SrunPortRange=60001-63000",
     }  # fmt: skip
-
-
-def test_when_all_is_mended_the_next_apply_finishes(site, words, capsys):
-    """And the one after it has nothing to do (defect D4): no change, no restart."""
-    site.says({})
-    first, _ = words(wright_apply, site.file, yes=True)
-    again, said = words(wright_apply, site.file, yes=True)
-
-    assert (first, again) == (EXIT_DONE, EXIT_DONE)
-    assert "0 changes, 0 restarts; 5 of 5 hosts" in said
+    assert first == EXIT_DONE, then
+    assert again == EXIT_DONE, still
+    assert "0 changes, 0 restarts; 5 of 5 hosts" in still
     site.until("gpu-node1", "idle")
     site.until("gpu-node4", "idle")
     assert calm(capsys, site)
@@ -196,7 +211,7 @@ def test_a_clock_that_is_ten_minutes_off_is_named(site, words, capsys):
     finally:
         site.sh("gpu-node2", CLOCK_RIGHT)
 
-    assert code == EXIT_FAILED
+    assert code == EXIT_FAILED, said
     assert "failed: gpu-node2: its clock is " in said
     assert "ahead of ours; munge refuses more than 5 minutes" in said
     assert "`chronyc makestep`" in said
@@ -215,7 +230,7 @@ def test_a_wrong_munge_key_on_one_host_is_named_and_mended(site, words, capsys):
 
     assert {"munge_key_equal", "munge_between"} <= set(found["gpu-node3"])
     assert "munge_between" not in {check for host in found if host != "gpu-node3" for check in found[host]}
-    assert code == EXIT_DONE
+    assert code == EXIT_DONE, said
     assert "gpu-node3: file:/etc/munge/munge.key: " in said
     assert "(secret munge.key: not shown)" in said
     assert "gpu-node1" not in said
@@ -235,7 +250,7 @@ def test_a_lost_device_file_is_named_before_slurm_drains_the_host(site, words, c
 
     assert state.startswith("idle")
     assert found["gpu-node4"]["gpu_device_files"]["saw"] == "no device /dev/nvidia3"
-    assert code == EXIT_DONE
+    assert code == EXIT_DONE, said
     assert "note: gpu-node4: 3 of 4 GPU device files are there, /dev/nvidia3 missing: Slurm drains" in said
 
 
@@ -256,8 +271,8 @@ def test_a_host_that_slurm_calls_invalid_is_named_and_mended(site, words, capsys
     assert "state=resume" in found["gpu-node1"]["node_states"]["mend"]
     assert "gpu-node1" in differs
     assert "gres.conf" in differs
-    assert drift == EXIT_DONE
-    assert code == EXIT_DONE
+    assert drift == EXIT_DONE, differs
+    assert code == EXIT_DONE, said
     assert "gpu-node1: file:/etc/slurm/gres.conf: " in said
     assert after.startswith("idle")
 
@@ -273,7 +288,7 @@ def test_a_file_that_was_edited_on_one_host_is_drift_that_is_named_and_mended(si
     assert "gpu-node2" in differs
     assert "slurm.conf" in differs
     assert "hand" in differs
-    assert code == EXIT_DONE
+    assert code == EXIT_DONE, said
     assert "-KillWait=99" in said
     assert "KillWait=99" not in site.sh("gpu-node2", "cat /etc/slurm/slurm.conf")
 
@@ -288,10 +303,10 @@ def test_a_daemon_that_does_not_come_up_is_no_green_apply(site, words, capsys):
         found, _ = words(wright_check, site.file)
     finally:
         site.sh("gpu-node3", f"rm {folder}/99-broken.conf; systemctl daemon-reload; systemctl reset-failed")
-    mended, _ = words(wright_apply, site.file, yes=True)
+    mended, then = words(wright_apply, site.file, yes=True)
 
-    assert code == EXIT_FAILED
+    assert code == EXIT_FAILED, said
     assert "slurmd.service" in line_of(said, "gpu-node3", "failed")
     assert found == EXIT_FAULTS_FOUND
-    assert mended == EXIT_DONE
+    assert mended == EXIT_DONE, then
     site.until("gpu-node3", "idle")

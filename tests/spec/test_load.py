@@ -23,8 +23,8 @@ from clusterwright.spec.reader import read
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LAB, GPT = EXAMPLES / "lab" / "cluster.yaml", EXAMPLES / "lab" / "gpt.yaml"
-PAIRS = [
-    (job, job.parent / "cluster.yaml")
+PAIRS = [  # those of `jobs` are for any cluster, such as the lab
+    (job, (EXAMPLES / "lab" if job.parent.name == "jobs" else job.parent) / "cluster.yaml")
     for job in sorted(EXAMPLES.glob("*/*.yaml"))
     if job.name != "cluster.yaml"
 ]
@@ -163,7 +163,7 @@ def test_times_need_their_unit(line, code):
         ("nodes: 2", "nodes: true", ["wrong-type"]),
         ("nodes: 2", "nodes: 2.0", ["wrong-type"]),
         ("nodes: 2", "nodes: 0", ["out-of-range"]),
-        ("recipe: gpt", "recipe: bert", ["not-a-choice"]),
+        ("recipe: gpt", "recipe: vgg", ["not-a-choice"]),
         ("keep: 3", "keep: 1", ["out-of-range"]),
         ("every: 25 steps", "every: 0 steps", ["bad-quantity"]),
         ("every: 25 steps", "every: 25", ["bad-quantity"]),

@@ -65,13 +65,23 @@ def test_a_shrinking_job_keeps_its_replicas_inside_a_host():
 
 
 def test_our_recipe_says_what_it_cannot_do():
-    """It takes data and micro_batch, and names all that it does not take."""
-    gpt = JOB.replace("command: [train.py]", "recipe: gpt")
-    found = told("{tensor: 2, pipeline: 2, shard: full, micro_batch: 4}", gpt)
+    """It names all that it does not take; a llama can be cut in more ways."""
+    gpt, llama = (JOB.replace("command: [train.py]", f"recipe: {name}") for name in ("gpt", "llama"))
+    found = told("{tensor: 2, pipeline: 2, interleave: 2, shard: full, micro_batch: 4}", gpt)
 
-    assert told("{data: 32, micro_batch: 4}", gpt) == []
+    assert told("{data: 32, micro_batch: 4, shard: full, shard_group: 8, recompute: full}", gpt) == []
     assert [code for code, _ in found] == ["recipe-parallel"]
-    assert "it cannot do tensor, pipeline, shard" in found[0][1]
+    assert "recipe `gpt` cannot do tensor, interleave" in found[0][1]
+    assert told("{tensor: 2, context: 2, pipeline: 2, shard: full, schedule: afab}", llama) == []
+
+
+def test_stages_that_our_recipe_cannot_have_are_refused_before_they_are_submitted():
+    """Layers that do not divide, and orders of microbatches that are not done."""
+    gpt = JOB.replace("command: [train.py]", "recipe: gpt\narguments: {layers: 6}")
+
+    assert told("{pipeline: 2}", gpt) == []
+    assert "pipeline 4 does not divide the 6 layers of recipe `gpt`" in told("{pipeline: 4}", gpt)[0][1]
+    assert "recipe `gpt` has no schedule zb-h1" in told("{pipeline: 2, schedule: zb-h1}", gpt)[0][1]
 
 
 def test_a_microbatch_is_said_once():

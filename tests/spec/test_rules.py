@@ -94,7 +94,7 @@ def test_a_network_that_is_too_small_is_to_be_widened():
         ("/", ["reserved-path"]),
         ("/etc", ["reserved-path"]),
         ("/etc/slurm", ["reserved-path"]),
-        ("/home", ["reserved-path"]),
+        ("/home", []),
         ("/var/lib/clusterwright", ["reserved-path"]),
         ("/home/shared", []),
         ("/srv/shared", []),

@@ -1,12 +1,15 @@
-"""Which driver, CUDA, cuDNN, NCCL and PyTorch go together, and what each generation of GPUs needs at least."""
+"""Which driver, CUDA, cuDNN, NCCL and PyTorch go together, and which of them each generation of GPUs can have."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from clusterwright.catalog.gpus import gpu
 from clusterwright.catalog.rows import rows
+from clusterwright.errors import WrightError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,14 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What one generation of GPUs needs at least."""
+    """What one generation of GPUs needs at least, and what was the last to know it."""
 
     arch: str  # as in Gpu.arch
     sm: str  # compute capability of its data-centre GPU
     cuda_min: str
+    cuda_last: str  # the last major version that compiles for it; blank while all do
     driver_min: str
+    driver_last: str  # the last branch that runs it; blank while all do
     source: str
 
 
@@ -53,6 +58,31 @@ def releases() -> Mapping[str, Release]:
 def generations() -> Mapping[str, Generation]:
     """What each generation needs, by Gpu.arch."""
     return {row["arch"]: Generation(**row) for row in rows("architectures")}
+
+
+def oldest_driver(cuda: str) -> str:
+    """The oldest driver that runs this CUDA, by minor-version compatibility; blank for a CUDA that is not known."""
+    same = (one.driver_min for one in releases().values() if major(one.cuda) == major(cuda))
+    return next(same, "")
+
+
+def cuda_majors(library: str, which: str) -> frozenset[int] | None:
+    """The major versions of CUDA that a `cudnn` or `nccl` may be had for; None where nothing is known of it.
+
+    Between two releases that are known, what either is made for; before the first and after the last, nothing is.
+    """
+    known = [row for row in rows("libraries") if row["library"] == library]
+    before = [row for row in known if version(row["version"]) <= version(which)]
+    after = [row for row in known if version(row["version"]) >= version(which)]
+    if not before or not after:
+        return None
+    return frozenset(int(major) for row in (before[-1], after[0]) for major in row["cuda"].split())
+
+
+def library_for(library: str, cuda: int) -> str:
+    """A release of it that is known to be made for that major version of CUDA; blank where none is."""
+    known = (row for row in rows("libraries") if row["library"] == library)
+    return next((row["version"] for row in known if str(cuda) in row["cuda"].split()), "")
 
 
 def newest_for(arch: str) -> Release | None:
@@ -69,6 +99,20 @@ def driver_for(release: Release, arch: str) -> str:
     return max(found, key=version)
 
 
+def generation_of(model: str) -> Generation | None:
+    """What the GPUs of that model need; None for a model that the catalog has not, or another vendor's."""
+    try:
+        return generations().get(gpu(model).arch)
+    except WrightError:
+        return None
+
+
+def major(text: str) -> int:
+    """580 of 580.95, whatever a distribution has put behind it."""
+    return version(text)[0]
+
+
 def version(text: str) -> tuple[int, ...]:
-    """`2.11.0+cu126` as numbers that compare: (2, 11, 0)."""
-    return tuple(int(part) for part in text.partition("+")[0].split("."))
+    """The numbers that a version begins with, to be compared: (2, 11, 0) of `2.11.0+cu126`, (12, 8) of `12.8-1`."""
+    found = re.match(r"\d+(\.\d+)*", text)
+    return tuple(int(part) for part in found[0].split(".")) if found else (0,)

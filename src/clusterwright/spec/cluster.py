@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Literal
 
+from clusterwright.spec.environments import Environments
 from clusterwright.spec.field import Cost, Section, setting
+from clusterwright.spec.heal import Heal
 from clusterwright.spec.names import AccountName, ClusterName, SlurmName, Word
 from clusterwright.spec.networks import NetworkName, Networks
 from clusterwright.spec.nodes import NodeGroup
 from clusterwright.spec.once import once
 from clusterwright.spec.people import Team, User
-from clusterwright.spec.site import Access, Lab, Monitoring, Security, Software, Time
+from clusterwright.spec.rdma import Rdma
+from clusterwright.spec.site import Access, Jobs, Lab, Monitoring, Security, Software, Time
 from clusterwright.spec.slurm import Accounting, Partition, Qos, Reservation, SlurmSettings
 from clusterwright.spec.storage import Storage
 from clusterwright.spec.system import System
@@ -48,6 +51,11 @@ class Cluster(Section):
     nodes: dict[Word, NodeGroup] = setting("Node groups by name.", cost=Cost.DRAIN)
     storage: dict[Word, Storage] = setting("Shared folders by name.", cost=Cost.DRAIN, default={})
     system: System = setting("The base system.", default=System)
+    rdma: Rdma | None = setting(
+        "What hosts on InfiniBand or RoCE have; not ours to set up if left out.",
+        cost=Cost.REBOOT,
+        default=None,
+    )
     software: Software = setting(
         "Versions that are the same everywhere.", cost=Cost.RESTART, default=Software
     )
@@ -61,7 +69,12 @@ class Cluster(Section):
     teams: dict[AccountName, Team] = setting("Teams by name.", default={})
     users: dict[AccountName, User] = setting("Users by name.", default={})
     time: Time = setting("Clocks.", default=Time)
+    environments: Environments = setting(
+        "Containers, Python environments, modules and caches.", default=Environments
+    )
+    jobs: Jobs = setting("What every training gets.", default=Jobs)
     monitoring: Monitoring = setting("What is measured.", default=Monitoring)
+    heal: Heal = setting("How far the cluster may mend itself.", default=Heal)
     security: Security = setting("What is kept shut.", default=Security)
     lab: Lab | None = setting(
         "Makes this the file of a lab on this machine.", cost=Cost.REBUILD, default=None

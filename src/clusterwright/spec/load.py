@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -185,15 +186,19 @@ def _in_order(found: Iterable[Finding]) -> list[Finding]:
 def _placed(found: Iterable[Clash], sources: Mapping[str, Source], kind: Kind = "job") -> tuple[Finding, ...]:
     return tuple(
         Finding(
-            clash.code, clash.message, clash.mend, tuple(_place(side, sources, kind) for side in clash.at)
+            clash.code,
+            clash.message,
+            clash.mend,
+            tuple(_place(side, sources, kind, hidden=clash.hidden) for side in clash.at),
         )
         for clash in found
     )
 
 
-def _place(side: Loc | In, sources: Mapping[str, Source], kind: Kind) -> Place:
+def _place(side: Loc | In, sources: Mapping[str, Source], kind: Kind, *, hidden: bool) -> Place:
     file, loc = (side.file, side.loc) if isinstance(side, In) else (kind, side)
-    return sources[file].place(loc) if file in sources else Place(f"{file} file", path=dotted(loc))
+    place = sources[file].place(loc) if file in sources else Place(f"{file} file", path=dotted(loc))
+    return replace(place, shown="", source="") if hidden else place
 
 
 def checked(path: Path, cluster: Path | None = None) -> str:

@@ -19,9 +19,11 @@ from clusterwright.spec.field import refuse
 _HOST = r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?"  # RFC 1123 label, lower case, starting with a letter
 _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _SERVER = rf"{_LABEL}(\.{_LABEL}){{0,9}}"  # of the site: a plain name, a name with its domain, or an address
+_RDMA = r"[a-zA-Z][a-zA-Z0-9_-]{0,62}(:[1-9][0-9]?)?"  # of a driver: mlx5_0, mlx5_bond_0:1, rocep1s0f0
 _ACCOUNT = r"[a-z_][a-z0-9_-]{0,31}"  # useradd(8)
 _WORD = r"[A-Za-z][A-Za-z0-9_.-]{0,63}"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,254}"  # POSIX environment variable name
+_MODULE = r"[A-Za-z_][A-Za-z0-9_]{0,63}(\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,15}"  # of Python
 _PATH = r"/[A-Za-z0-9._/+@=,-]{0,1023}"
 _ZONE = r"[A-Za-z]+(/[A-Za-z0-9_+-]+){0,2}"
 _OPTION = r"[a-z_]+(=[A-Za-z0-9_.:-]+)?"
@@ -29,6 +31,8 @@ _VERSION = r"[0-9]+(\.[0-9]+){0,3}([.-][A-Za-z0-9]+)*"
 _SLURM_KEY = r"[A-Z][A-Za-z0-9]{2,63}"
 _PACKAGE = r"[a-z0-9][a-z0-9+._-]{1,127}"  # Debian policy 5.6.1; RPM's are alike
 _START = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9](:[0-5][0-9])?"  # scontrol(1) StartTime
+_ARRAY = r"[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?(,[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?)*(%[1-9][0-9]*)?"
+_EARLIER = r"[1-9][0-9]{0,9}|[A-Za-z][A-Za-z0-9_.-]{0,95}"  # a job id, or the name of a run
 _IMAGE = r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"  # enroot import(1): docker://USER@HOST#IMAGE:TAG
 
 _HOSTLIST_PART = r"((?:[a-z0-9-]|\[[0-9,-]+\])+)(?:,|$)"
@@ -193,6 +197,13 @@ _ACCOUNT_RULE = "lower-case letters, digits, _ and -, at most 32"
 _WORD_RULE = "letters, digits, _, . and -, first a letter, at most 64"
 
 HostName = Annotated[str, *_matching(_HOST, "a host name", _HOST_RULE)]
+# A device of /sys/class/infiniband, with or without its port: `mlx5_0`, `mlx5_bond_0:1`, `rocep1s0f0`.
+RdmaDevice = Annotated[
+    str,
+    *_matching(
+        _RDMA, "an RDMA device", "a name that is in /sys/class/infiniband, such as mlx5_0 or mlx5_0:1"
+    ),
+]
 ServerName = Annotated[
     str,
     *_matching(_SERVER, "the name or address of a server", "a name such as filer.example.org, or an address"),
@@ -213,6 +224,14 @@ VariableName = Annotated[
     *_matching(_VARIABLE, "an environment name", "letters, digits and _, first no digit"),
     AfterValidator(_no_launcher_variable),
 ]
+ArrayRange = Annotated[
+    str, *_matching(_ARRAY, "a range of an array", 'it as sbatch --array does: "0-9", "1,3,5" or "0-9%2"')
+]
+Earlier = Annotated[
+    str,
+    *_matching(_EARLIER, "a job id or a run", 'the id in quotes, "1234", or the name that a run was given'),
+]
+ModuleName = Annotated[str, *_matching(_MODULE, "a Python module", "a name such as transformers or my.data")]
 SlurmKey = Annotated[
     str, *_matching(_SLURM_KEY, "a key of slurm.conf", "it as slurm.conf(5) spells it, such as KillWait")
 ]

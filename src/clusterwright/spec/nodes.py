@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from clusterwright.spec.disks import Disk
 from clusterwright.spec.field import Cost, Section, refuse, setting
-from clusterwright.spec.names import Hostlist, HostPath, Word, expand
+from clusterwright.spec.firmware import Firmware
+from clusterwright.spec.names import Hostlist, HostPath, RdmaDevice, Word, expand
 from clusterwright.spec.networks import NetworkName
 from clusterwright.spec.quantities import Size
 
@@ -69,19 +71,6 @@ class Gpus(Section):
         return tuple(f"{self.devices}{index}" for index in range(self.count))
 
 
-class Disk(Section):
-    """Local disks of one kind in a host."""
-
-    kind: Literal["nvme", "ssd", "hdd"] = setting(
-        "What they are.", cost=Cost.DRAIN, default="nvme", example="nvme"
-    )
-    count: int = setting("How many.", cost=Cost.DRAIN, default=1, example="4", least=1, most=128)
-    size: Size = setting("Size of one.", cost=Cost.DRAIN, example="3.84TB")
-    mount: HostPath | None = setting(
-        "Where a job finds them as scratch.", cost=Cost.DRAIN, default=None, example="/scratch"
-    )
-
-
 class NodeGroup(Section):
     """Hosts of one make and one role."""
 
@@ -106,6 +95,11 @@ class NodeGroup(Section):
     )  # fmt: skip
     gpus: Gpus | None = setting("GPUs of one host.", cost=Cost.DRAIN, default=None)
     disks: tuple[Disk, ...] = setting("Local disks of one host.", cost=Cost.DRAIN, default=())
+    firmware: Firmware = setting("What checks hold the firmware against.", default=Firmware)
+    nics: tuple[RdmaDevice, ...] = setting(
+        "RDMA devices of the compute network by rail, where they cannot be told by their addresses.",
+        default=(), example="[mlx5_0, mlx5_3]",
+    )  # fmt: skip
     switch: Word | None = setting(
         "The leaf switch that these hosts hang on, for topology.conf.",
         cost=Cost.RESTART, default=None, example="leaf1",

@@ -6,10 +6,13 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from clusterwright.spec.field import Cost, Section, setting
-from clusterwright.spec.names import HostPath, LoginName, ServerName, Version, Word, Zone
+from clusterwright.spec.names import HostPath, Line, LoginName, ServerName, VariableName, Version, Word, Zone
 from clusterwright.spec.networks import Origin
+from clusterwright.spec.nvidia import Nvidia
 from clusterwright.spec.quantities import Duration
+from clusterwright.spec.receivers import HttpAddress, Receiver
 from clusterwright.spec.repositories import Repository
+from clusterwright.spec.rocm import Rocm
 
 _MAX_PORT = 65535  # 16 bits
 
@@ -42,9 +45,15 @@ class Software(Section):
     cuda: Version | None = setting("CUDA toolkit.", cost=Cost.DRAIN, default=None, example='"12.8"')
     cudnn: Version | None = setting("cuDNN.", cost=Cost.DRAIN, default=None, example='"9.8"')
     nccl: Version | None = setting("NCCL.", cost=Cost.DRAIN, default=None, example='"2.27"')
+    nvidia: Nvidia | None = setting(
+        "NVIDIA's software as packages; not ours to install if left out.", cost=Cost.REBOOT, default=None
+    )
+    rocm: Rocm | None = setting(
+        "AMD's software as packages; not ours to install if left out.", cost=Cost.REBOOT, default=None
+    )
     python: HostPath = setting(
-        "The Python with torch that trainings use.",
-        default="/opt/clusterwright/env/bin/python", example="/opt/env/bin/python",
+        "The Python with torch that trainings use; an exporter may run in it, too, and is restarted then.",
+        cost=Cost.RESTART, default="/opt/clusterwright/env/bin/python", example="/opt/env/bin/python",
     )  # fmt: skip
 
 
@@ -55,11 +64,32 @@ class Monitoring(Section):
         "Host metrics on port 9100 of the management network.",
         cost=Cost.RESTART, default=True, example="true",
     )  # fmt: skip
+    exporter: bool = setting(
+        "GPUs, jobs, XIDs and what the health program found, on port 9105 of the management network;"
+        " on the control host Slurm and the runs as well.",
+        cost=Cost.RESTART, default=True, example="true",
+    )  # fmt: skip
     prometheus: bool = setting("Prometheus on the control host.", default=False, example="true")
+    grafana: bool = setting("Grafana with our dashboards on the control host.", default=False, example="true")
     retention: Duration = setting("How long metrics are kept.", default="30d", example="30d", least=3600)
+    receivers: dict[Word, Receiver] = setting("Who can be told of alerts, by name.", default={})
     notify: tuple[Word, ...] = setting(
-        "Receivers of alerts, named in the site's secrets.", default=(), example="[oncall]"
+        "Which of the receivers are told of alerts.", default=(), example="[oncall]"
     )
+    language: Literal["en", "zh"] = setting("What alerts are written in.", default="en", example="zh")
+    pages: HttpAddress | None = setting(
+        "Where the pages on alerts are read, if not in `docs/reference/alerts` of this program's source.",
+        default=None, example="https://wiki.example.org/alerts",
+    )  # fmt: skip
+    external_url: HttpAddress | None = setting(
+        "Where people reach Prometheus, for links in notifications; its listener is on loopback all the same.",
+        default=None, example="https://monitor.example.org/prometheus",
+    )  # fmt: skip
+
+    @property
+    def measured(self) -> bool:
+        """True when hosts are asked over the network, which takes certificates."""
+        return self.node_exporter or self.exporter or self.prometheus
 
 
 class Security(Section):
@@ -89,6 +119,16 @@ class Time(Section):
     servers: tuple[ServerName, ...] = setting(
         "NTP servers of the control host; the others follow it.",
         cost=Cost.RESTART, default=(), example="[ntp1, pool.ntp.org]",
+    )  # fmt: skip
+
+
+class Jobs(Section):
+    """What every training gets unless its job file says otherwise."""
+
+    variables: dict[VariableName, Line] = setting(
+        "Environment variables of every training; `wright tune` writes what it has found here."
+        " NCCL's are in /etc/nccl.conf of compute hosts too, for jobs that are not ours.",
+        default={}, example="{NCCL_ALGO: Tree}",
     )  # fmt: skip
 
 

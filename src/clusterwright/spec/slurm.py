@@ -12,12 +12,12 @@ from clusterwright.spec.names import (
     ConfLine,
     Hostlist,
     HostName,
-    HostPath,
     SlurmKey,
     SlurmName,
     StartTime,
     Word,
 )
+from clusterwright.spec.power_saving import PowerSaving
 from clusterwright.spec.quantities import Duration, Size
 
 _MAX_PORT = 65535  # 16 bits
@@ -25,30 +25,6 @@ _MAX_SLURM_SECONDS = 65533  # slurm.conf(5): SlurmdTimeout and KillWait "may not
 _MAX_GPUS = 65536 * 128  # the most hosts times the most GPUs of one
 
 Port = Annotated[int, Field(ge=1, le=_MAX_PORT)]
-
-
-class PowerSaving(Section):
-    """Idle hosts are switched off, and on again when jobs wait for them; the two programs are the site's."""
-
-    idle: Duration = setting(
-        "Idle time after which a host is switched off (SuspendTime).", cost=Cost.RECONFIGURE, example="30m"
-    )
-    suspend: HostPath = setting(
-        "Switches hosts off; Slurm calls it with a hostlist.",
-        cost=Cost.RECONFIGURE, example="/opt/site/power-off",
-    )  # fmt: skip
-    resume: HostPath = setting(
-        "Switches hosts on; Slurm calls it with a hostlist.",
-        cost=Cost.RECONFIGURE, example="/opt/site/power-on",
-    )  # fmt: skip
-    # Servers with 8 GPUs and 2 TiB take 10 to 15 minutes from power to sshd: memory training, firmware.
-    resume_timeout: Duration = setting(
-        "Longest time from power-on to slurmd's first word.",
-        cost=Cost.RECONFIGURE, default="20m", example="20m",
-    )  # fmt: skip
-    keep: tuple[Word, ...] = setting(
-        "Node groups that always stay on.", cost=Cost.RECONFIGURE, default=(), example="[a100]"
-    )
 
 
 class SlurmSettings(Section):
@@ -84,6 +60,11 @@ class SlurmSettings(Section):
     health: bool = setting(
         "Prolog, epilog and a health program on every compute host.",
         cost=Cost.RESTART, default=True, example="true",
+    )  # fmt: skip
+    # 10 %: what a site loses to hosts in repair anyway; more at once is mostly a false alarm, or no host's own fault.
+    most_drained_percent: int = setting(
+        "Most hosts that health programs keep drained at once, one at least; further faults are only named.",
+        default=10, example="25", least=1, most=100,
     )  # fmt: skip
     power_saving: PowerSaving | None = setting(
         "Switching idle hosts off; never if left out.", cost=Cost.RECONFIGURE, default=None
@@ -225,3 +206,11 @@ class Accounting(Section):
         "Time after which past use counts half in fair share (PriorityDecayHalfLife).",
         cost=Cost.RECONFIGURE, default="14d", example="14d", least=60,
     )  # fmt: skip
+    # Ours in a report where it is left out: what renting such a GPU costs, as the catalog has it, and said to be that.
+    gpu_hour: Annotated[float, Field(gt=0, le=1_000_000)] | None = setting(
+        "What an hour of one GPU costs here, for reports; the market's price of renting one if left out.",
+        default=None, example="1.20",
+    )  # fmt: skip
+    currency: Literal["USD", "EUR", "CNY", "GBP", "JPY", "CHF", "INR", "KRW"] = setting(
+        "The currency of that price.", default="USD", example="EUR"
+    )

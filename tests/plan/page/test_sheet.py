@@ -1,6 +1,7 @@
 """A page of the planner stands alone and lets nothing of the user's become markup."""
 
-from clusterwright.plan.page.sheet import Figure, Section, sheet, table
+from clusterwright.drawing.sheet import Figure, Section, table
+from clusterwright.plan.page.sheet import sheet
 
 
 def test_nothing_is_fetched_and_nothing_runs():

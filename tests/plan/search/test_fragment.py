@@ -1,14 +1,20 @@
 """What is printed for job.yaml is what a job file takes."""
 
+import json
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.catalog import architecture, gpu
+from clusterwright.errors import WrightError
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Layout, Offload, Recompute, Run, Schedule, Training
 from clusterwright.plan.search.fragment import SHARD, fragment, section
 from clusterwright.spec.load import job_of
 from clusterwright.spec.reader import read
+from clusterwright.train.launch.command import command
+from clusterwright.train.launch.parallel import variables
 
 WORK = Training(architecture("llama3-8b"), 8192, 256)
 HEAD = "name: j\ncommand: [train.py]\ntime: 12h\n"
@@ -48,6 +54,25 @@ def test_pipelines_and_experts_are_written_too():
 
     assert (piped.interleave, piped.schedule, zero_bubble.schedule) == (2, "1f1b", "zb-h1")
     assert (experts.expert, experts.expert_tensor, experts.shard_group) == (8, 2, 4)
+
+
+def test_a_recipe_takes_the_stages_that_are_proposed():
+    """With its microbatch; an interleave, which no recipe has, is refused by its name."""
+    run, interleaved = (
+        Run(WORK, layout, machine(gpu("h100"), 16))
+        for layout in (
+            Layout(dp=2, tp=2, pp=4, zero=1, micro_batch=2),
+            Layout(dp=2, tp=2, pp=4, interleave=2, zero=1),
+        )
+    )
+    recipe = "name: j\nrecipe: llama\ntime: 12h\n"
+    job = job_of(read((recipe + fragment(run)).encode(), "job.yaml"))
+    told = json.loads(variables(job)["CLUSTERWRIGHT_PARALLEL"])
+
+    assert (told["pipeline"], told["tensor"], told["data"], told["schedule"]) == (4, 2, 2, "1f1b")
+    assert command(job)[2:] == ("--microbatch=2",)
+    with pytest.raises(WrightError, match="recipe `llama` cannot do interleave"):
+        job_of(read((recipe + fragment(interleaved)).encode(), "job.yaml"))
 
 
 def test_gpus_that_do_not_fill_their_nodes_are_dealt_out_evenly():

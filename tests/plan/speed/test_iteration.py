@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from dataclasses import fields, replace
 
 import numpy as np
@@ -179,10 +178,10 @@ def test_the_range_lies_around_the_prediction(run: Run) -> None:
     assert time_of.total / 3 < low < high < time_of.total * 3
 
 
-def test_one_prediction_is_quick_and_needs_no_numpy() -> None:
-    """Below 2 ms, and numpy stays out."""
+def test_one_prediction_needs_no_numpy() -> None:
+    """Which takes longer to import than a thousand predictions."""
     code = (
-        "import sys, time\n"
+        "import sys\n"
         "from clusterwright.catalog.gpus import gpu\n"
         "from clusterwright.catalog.models import architecture\n"
         "from clusterwright.plan.run import *\n"
@@ -190,17 +189,11 @@ def test_one_prediction_is_quick_and_needs_no_numpy() -> None:
         "model = architecture('deepseek-v3')\n"
         "run = Run(Training(model, 4096, 512), Layout(dp=8, pp=4, ep=8), Machine(gpu('h100'), 32))\n"
         "iteration(run)\n"
-        "start = time.process_time()\n"
-        "for _ in range(50): iteration(run)\n"
-        "print((time.process_time() - start) / 50, 'numpy' in sys.modules)\n"
+        "print('numpy' in sys.modules)\n"
     )
-    start = time.monotonic()
-    said = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
-    assert float(said[0]) < 0.002, f"{said[0]} s, the whole took {time.monotonic() - start:.1f} s"
-    assert said[1] == "False"
+    assert said == "False\n"
 
 
 def test_adapters_save_the_products_by_the_weight(llama: Run) -> None:

@@ -63,6 +63,8 @@ def test_what_went_says_what_took_its_place():
         ("topology.conf", "SwitchName=a Nodes=b", "21.08", []),
         ("topology.conf", "BlockName=a Nodes=b\nBlockSizes=2", "23.11", [(2, "BlockSizes", True)]),
         ("slurmdbd.conf", "DbdHost=control\nStoragePassScript=/x", "24.05", [(2, "StoragePassScript", True)]),
+        ("oci.conf", 'RunTimeRun="crun run"\nEnvExclude=x', "22.05", [(2, "EnvExclude", True)]),
+        ("oci.conf", 'RunTimeRun="crun run"\nEnvExclude=x', "23.02", []),
         ("plugstack.conf", "required /usr/lib/x.so", "22.05", []),
     ],
 )

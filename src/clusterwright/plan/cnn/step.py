@@ -111,4 +111,10 @@ def _exposed(job: Job, compute: float, how: Software) -> float:
     buckets = ceil(size / BUCKET_BYTES)
     here = min(machine.gpus, near_gpus(machine))
     one = float(seconds("all_reduce", size / buckets, machine, machine.gpus, here))
-    return max(how.exposed * one * buckets, one * buckets - BACKWARD * compute, one)
+    return unhidden(one, buckets, compute, how.exposed)
+
+
+def unhidden(bucket_s: float, buckets: int, compute_s: float, share: float) -> float:
+    """Seconds that show of an all-reduce: a share, what is longer than the backward pass, or the last bucket."""
+    whole = bucket_s * buckets
+    return max(share * whole, whole - BACKWARD * compute_s, bucket_s)

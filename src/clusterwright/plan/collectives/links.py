@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from clusterwright.catalog.copies import PCIE_BYTES_PER_S
 from clusterwright.plan.collectives.coefficients import Coefficients, Wire, nearest
 from clusterwright.plan.numbers import ceil, larger, log2, pick, smaller
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Machine
 
 UNLIMITED = 1e30  # bytes/s of a tier that a group does not use
-PCIE_BYTES_PER_S = {3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}  # x16, one direction (PCI-SIG)
 BOARD_GPUS = 8  # of the boards of NVLink 2 without a switch (DGX-1)
 DIRECT_GPUS = 4  # boards of up to four GPUs join each pair by links of its own; larger ones have a switch
 

@@ -6,9 +6,10 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
+from clusterwright.drawing.sheet import Figure, Section, drawn, table
 from clusterwright.plan.cost import tornado_drawn
 from clusterwright.plan.page.break_even import Line, break_even
-from clusterwright.plan.page.sheet import Figure, Section, drawn, sheet, table
+from clusterwright.plan.page.sheet import sheet
 
 if TYPE_CHECKING:
     from clusterwright.plan.cost.figures import Inputs

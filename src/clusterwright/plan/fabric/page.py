@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from clusterwright.drawing.sheet import Figure, Section, drawn, table
 from clusterwright.plan.fabric.drawing import WORDS, svg
-from clusterwright.plan.page.sheet import Figure, Section, drawn, sheet, table
+from clusterwright.plan.page.sheet import sheet
 from clusterwright.plan.page.words import SAID
 
 if TYPE_CHECKING:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 HOP_S = {"infiniband": 0.13e-6, "roce": 0.5e-6, "ethernet": 0.5e-6}
 # one switch, port to port: Quantum-2 and Spectrum-4, https://pingdo.net/tools/roce-vs-infiniband/
+ADAPTERS_S = (
+    0.6e-6  # of HDR, adapter to adapter (https://github.com/stas00/ml-engineering, network/README.md)
+)
 
 
 class Kind(StrEnum):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from clusterwright.drawing.sheet import Figure, Section, drawn, legend, paragraphs, table
 from clusterwright.plan.page.memory_bars import colour, memory_bars
 from clusterwright.plan.page.scatter import Dot, scatter
-from clusterwright.plan.page.sheet import Figure, Section, drawn, legend, paragraphs, sheet, table
+from clusterwright.plan.page.sheet import sheet
 from clusterwright.plan.page.waterfall import waterfall
 from clusterwright.plan.page.words import MEMORY
 from clusterwright.plan.search.outcome import Family

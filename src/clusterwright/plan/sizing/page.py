@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from clusterwright.drawing.sheet import Figure, Section, drawn, table
 from clusterwright.plan.fabric.page import network
 from clusterwright.plan.page.memory_bars import memory_bars
 from clusterwright.plan.page.scaling import Point, scaling
-from clusterwright.plan.page.sheet import Figure, Section, drawn, sheet, table
+from clusterwright.plan.page.sheet import sheet
 from clusterwright.plan.page.waterfall import waterfall
 from clusterwright.plan.sizing.fewest import sized
 

@@ -22,3 +22,4 @@ class Clash:
     message: str
     mend: str
     at: tuple[tuple[str | int, ...] | In, ...]
+    hidden: bool = False  # what stands there is not shown: it is a secret

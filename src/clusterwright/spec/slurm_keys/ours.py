@@ -42,7 +42,9 @@ OURS: dict[str, str] = {
     "prioritydecayhalflife": "accounting.half_life",
     **dict.fromkeys(("preempttype", "preemptmode"), "qos.NAME.preempts and qos.NAME.when_preempted"),
     **dict.fromkeys(
-        ("suspendtime", "suspendprogram", "resumeprogram", "resumetimeout", "suspendexcnodes"), _POWER
+        ("suspendtime", "suspendprogram", "resumeprogram", "resumefailprogram", "resumetimeout", "suspendtimeout",
+         "suspendexcnodes"),
+        _POWER,
     ),
 }  # fmt: skip
 

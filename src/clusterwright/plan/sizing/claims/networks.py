@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog import architecture, architectures, parts
 from clusterwright.plan.collectives import Kind, seconds
 from clusterwright.plan.fabric.design import design
+from clusterwright.plan.fabric.parts import ADAPTERS_S, Switch
 from clusterwright.plan.fabric.parts import Kind as FabricKind
-from clusterwright.plan.fabric.parts import Switch
 from clusterwright.plan.parameters import count
 from clusterwright.plan.run import Layout, Run, Stack, Training
 from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Machine
 
 HDR = Switch(40, 200 * GBIT, "QM8700")  # 40 ports of HDR
-HDR_US = 0.6  # of HDR, adapter to adapter (https://github.com/stas00/ml-engineering, network/README.md)
+HDR_US = ADAPTERS_S * 1e6
 NODES = 16
 LATE_BYTES = 8 * 1024  # a message whose time is all latency
 MATTERS = 0.10  # a network matters where it costs more than a tenth of the throughput

@@ -1,35 +1,53 @@
-"""A CUDA toolkit knows the GPUs."""
+"""CUDA and the driver know the GPUs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.rules._clash import Clash
 
-# CUDA's release notes: the first toolkit that compiles for a GPU. Models are named as Slurm's gres types.
-_FIRST = {
-    "a100": (11, 0), "a800": (11, 0), "a30": (11, 0), "l4": (11, 8), "l40": (11, 8), "l40s": (11, 8),
-    "h100": (11, 8), "h800": (11, 8), "h200": (11, 8), "b200": (12, 8), "gb200": (12, 8),
-}  # fmt: skip
+if TYPE_CHECKING:
+    from clusterwright.catalog.software import Generation
 
 
 def cuda_gpus(cluster: Cluster) -> Iterator[Clash]:
-    """No group's GPUs are younger than the toolkit."""
-    cuda = cluster.software.cuda
+    """No group's GPUs are younger than the toolkit and the driver, and none is given up by them."""
+    software = cluster.software
+    if not (software.cuda or software.driver):
+        return
+    from clusterwright.catalog.software import generation_of  # noqa: PLC0415 (start-up time)
+
     for name, group in cluster.nodes.items():
-        first = _FIRST.get(group.gpus.model.lower()) if group.gpus else None
-        if cuda and group.gpus and first and _first_two(cuda) < first:
-            known = ".".join(map(str, first))
-            yield Clash(
-                "cuda-too-old",
-                f"CUDA {cuda} compiles nothing for the {group.gpus.model} of `{name}`, which came with {known}",
-                f"set software.cuda to {known} or later",
-                (("software", "cuda"), ("nodes", name, "gpus", "model")),
-            )
+        needs = generation_of(group.gpus.model) if group.gpus else None
+        if group.gpus and needs:
+            at = ("nodes", name, "gpus", "model")
+            if software.cuda:
+                yield from _cuda(software.cuda, f"{group.gpus.model} of `{name}`", needs, at)
+            if software.driver:
+                yield from _driver(software.driver, f"{group.gpus.model} of `{name}`", needs, at)
 
 
-def _first_two(version: str) -> tuple[int, int]:
-    """The 12 and the 8 of 12.8.1."""
-    major, minor = [*version.replace("-", ".").split("."), "0"][:2]
-    return int(major), int(minor) if minor.isdecimal() else 0
+def _cuda(cuda: str, gpus: str, needs: Generation, at: tuple[str, ...]) -> Iterator[Clash]:
+    from clusterwright.catalog.software import major, version  # noqa: PLC0415 (start-up time)
+
+    where = (("software", "cuda"), at)
+    if version(cuda)[:2] < version(needs.cuda_min):
+        what = f"CUDA {cuda} compiles nothing for the {gpus}, which came with {needs.cuda_min}"
+        yield Clash("cuda-too-old", what, f"set software.cuda to {needs.cuda_min} or later", where)
+    if needs.cuda_last and major(cuda) > int(needs.cuda_last):
+        what = f"CUDA {cuda} compiles nothing for the {gpus}: CUDA {needs.cuda_last} was the last for {needs.arch}"
+        yield Clash("cuda-too-new", what, f"set software.cuda to a {needs.cuda_last}", where)
+
+
+def _driver(driver: str, gpus: str, needs: Generation, at: tuple[str, ...]) -> Iterator[Clash]:
+    from clusterwright.catalog.software import major  # noqa: PLC0415 (start-up time)
+
+    where = (("software", "driver"), at)
+    if major(driver) < major(needs.driver_min):
+        what = f"driver {driver} does not know the {gpus}, which came with {major(needs.driver_min)}"
+        yield Clash("driver-too-old", what, f"take a driver of {major(needs.driver_min)} or later", where)
+    if needs.driver_last and major(driver) > int(needs.driver_last):
+        what = f"driver {driver} does not run the {gpus}: {needs.driver_last} was the last branch for {needs.arch}"
+        yield Clash("driver-too-new", what, f"take a driver of {needs.driver_last}", where)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.rules._clash import Clash
-from clusterwright.spec.storage import Ceph, Lustre, Nfs
+from clusterwright.spec.storage import Beegfs, Ceph, Lustre, Nfs
 
 Loc = tuple[str | int, ...]
 
@@ -27,6 +27,8 @@ def _servers(cluster: Cluster) -> Iterator[tuple[str, Loc]]:
     for name, folder in cluster.storage.items():
         if isinstance(folder, Nfs):
             yield folder.server, ("storage", name, "server")
+        elif isinstance(folder, Beegfs):
+            yield folder.manager, ("storage", name, "manager")
         elif isinstance(folder, Lustre | Ceph):
             field = "servers" if isinstance(folder, Lustre) else "monitors"
             for index, server in enumerate(getattr(folder, field)):

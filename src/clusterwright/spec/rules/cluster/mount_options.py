@@ -26,6 +26,7 @@ _KNOWN = frozenset({
     "wsize", "xprtsec",
     "localports", "mdconnect", "noextend", "remoteports", "spread_reads", "spread_writes",
 })  # fmt: skip
+_REMEMBERS = ("actimeo", "acregmin", "acregmax", "acdirmin", "acdirmax")
 _NAME = 4  # letters; v42 and its like are near to too much
 
 
@@ -42,3 +43,20 @@ def mount_options(cluster: Cluster) -> Iterator[Clash]:
                     f"did you mean `{meant}{equals}{value}`?",
                     (("storage", name, "options", index),),
                 )
+        if isinstance(folder, Nfs):
+            yield from _contradicted(name, folder)
+
+
+def _contradicted(name: str, folder: Nfs) -> Iterator[Clash]:
+    """Remembering nothing is actimeo=0 and sync (nfs(5)); a time beside it says the opposite."""
+    times = [index for index, option in enumerate(folder.options) if option.partition("=")[0] in _REMEMBERS]
+    noac = [index for index, option in enumerate(folder.options) if option == "noac"]
+    if times and (folder.noac or noac):
+        asked = ("storage", name, "noac") if folder.noac else ("storage", name, "options", noac[0])
+        option = folder.options[times[0]]
+        yield Clash(
+            "noac-and-actimeo",
+            f"`{name}` is to remember nothing of files (noac) and to remember it for a time ({option})",
+            f"take one of them out; `{option}` alone is the cheaper",
+            (asked, ("storage", name, "options", times[0])),
+        )

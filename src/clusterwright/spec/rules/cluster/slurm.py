@@ -8,14 +8,16 @@ from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.rules._clash import Clash
 from clusterwright.spec.rules._members import members
 
-# Defaults of slurmctld, slurmd, slurmdbd (slurm.conf(5)), node_exporter, Prometheus and Alertmanager.
+# Defaults of slurmctld, slurmd, slurmdbd (slurm.conf(5)), node_exporter, Prometheus and Alertmanager; and ours.
 USED = {
     6817: "slurmctld",
     6818: "slurmd",
     6819: "slurmdbd",
     9090: "Prometheus",
     9093: "Alertmanager",
+    9098: "our program for chat rooms",
     9100: "node_exporter",
+    9105: "our exporter",
 }
 _PORTS = ("slurm", "ports")
 

@@ -20,6 +20,10 @@ _SYSTEM = (
     "/opt/clusterwright", "/proc", "/root", "/run", "/sbin", "/snap", "/sys", "/usr", "/var/backups",
     "/var/cache", "/var/lib", "/var/local", "/var/lock", "/var/log", "/var/mail", "/var/run", "/var/spool",
 )  # fmt: skip
+_HOME = (
+    "; all homes can come from one server where it serves /home by NFS (no `export`), is no compute host, and root "
+    "is who logs in"
+)
 _TOPS = ("/", "/home", "/mnt", "/opt", "/srv", "/var")  # a folder beneath is fine, these themselves are not
 
 
@@ -52,14 +56,30 @@ def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]
                 "take a folder of its own, such as /shared, /scratch or /home/shared",
                 (at, ("users", user)),
             )
+        if path == "/home" and _gives_homes(cluster, at):
+            continue
         system = path if path in _TOPS else next((top for top in _SYSTEM if _within(path, top)), None)
         if system:
             yield Clash(
                 "reserved-path",
                 f"a mount on {path} would hide what the system keeps in {system} on every host",
-                "take a folder of its own, such as /shared, /scratch or /home/shared",
+                "take a folder of its own, such as /shared, /scratch or /home/shared"
+                + (_HOME if path == "/home" else ""),
                 (at,),
             )
+
+
+def _gives_homes(cluster: Cluster, at: Loc) -> bool:
+    """True of /home of a control or login host, or of the site, where nobody's own home is hidden by it.
+
+    Its server makes the homes, so it serves /home itself; who logs in for us must not have a home there.
+    """
+    folder = cluster.storage.get(str(at[1])) if at[0] == "storage" else None
+    if not isinstance(folder, Nfs) or folder.export not in (None, "/home") or cluster.ssh.user != "root":
+        return False
+    return folder.server not in {
+        name for group in cluster.nodes.values() if group.role == "compute" for name in group.names()
+    }
 
 
 def _served(cluster: Cluster) -> Iterator[Clash]:

@@ -8,7 +8,14 @@ from clusterwright.spec.job import Job
 from clusterwright.spec.parallel import Parallel
 from clusterwright.spec.rules._clash import Clash
 
-_GPT_CAN = ("data", "micro_batch")  # our own recipe replicates the model, and no more
+# What our own recipes do: all share weights, some deal out their layers, a LLaMA cuts matrices and sequences, too.
+_SHARDED = ("data", "micro_batch", "shard", "shard_group", "recompute")
+_SCHEDULES = ("1f1b", "afab")
+_STAGED = (*_SHARDED, "pipeline", "schedule")
+_CAN = {
+    "gpt": _STAGED,
+    **dict.fromkeys(("llama", "instruct"), (*_STAGED, "tensor", "context", "sequence_parallel")),
+}
 
 
 def parallel(job: Job) -> Iterator[Clash]:
@@ -82,20 +89,42 @@ def _recipe(job: Job, cut: Parallel) -> Iterator[Clash]:
     asked = [
         name for name in Parallel.model_fields if getattr(cut, name) != Parallel.model_fields[name].default
     ]
-    cannot = [name for name in asked if name not in _GPT_CAN]
+    cannot = [name for name in asked if name not in _CAN.get(job.recipe or "", _SHARDED)]
     if job.recipe is not None and cannot:
         yield Clash(
             "recipe-parallel",
-            f"recipe `{job.recipe}` replicates its model on every GPU; it cannot do {', '.join(cannot)}",
+            f"recipe `{job.recipe}` cannot do {', '.join(cannot)}",
             "take them out, or give a `command:` of your own that can",
             (*_named(cut, *cannot), ("recipe",)),
         )
+    yield from _stages(job, cut)
     if job.recipe is not None and cut.micro_batch > 1 and "microbatch" in job.arguments:
         message = (
             f"the recipe's microbatch is said twice: {job.arguments['microbatch']} and {cut.micro_batch}"
         )
         yield Clash(
             "recipe-parallel", message, "take one of them out", (*_named(cut, "micro_batch"), ("arguments",))
+        )
+
+
+def _stages(job: Job, cut: Parallel) -> Iterator[Clash]:
+    """What can be said of a recipe's pipeline before its model is made."""
+    if job.recipe is None or cut.pipeline == 1:
+        return
+    layers = job.arguments.get("layers")
+    if isinstance(layers, int) and layers % cut.pipeline:
+        yield Clash(
+            "recipe-parallel",
+            f"pipeline {cut.pipeline} does not divide the {layers} layers of recipe `{job.recipe}`",
+            "take a number of stages that does, or other layers",
+            (("parallel", "pipeline"), ("arguments", "layers")),
+        )
+    if cut.schedule not in _SCHEDULES:
+        yield Clash(
+            "recipe-parallel",
+            f"recipe `{job.recipe}` has no schedule {cut.schedule}",
+            f"set schedule to {' or '.join(_SCHEDULES)}",
+            (("parallel", "schedule"), ("recipe",)),
         )
 
 

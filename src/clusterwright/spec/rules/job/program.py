@@ -9,16 +9,17 @@ from clusterwright.spec.rules._clash import Clash
 
 
 def program(job: Job) -> Iterator[Clash]:
-    """There is a command or a recipe, and arguments are those of a recipe."""
-    if job.command is None and job.recipe is None:
+    """There is one of a command, a program and a recipe, and arguments are those of a recipe."""
+    said = [name for name in ("command", "program", "recipe") if getattr(job, name) is not None]
+    if not said:
         message, mend = (
-            "the job has neither a command nor a recipe",
-            "add `command: [train.py]` or `recipe: gpt`",
+            "the job has neither a command nor a program nor a recipe",
+            "add `command: [train.py]`, `program: [./simulate]` or `recipe: gpt`",
         )
         yield Clash("command-or-recipe", message, mend, ((),))
-    if job.command is not None and job.recipe is not None:
-        message, mend = "the job has a command and a recipe", "keep one of them"
-        yield Clash("command-or-recipe", message, mend, (("command",), ("recipe",)))
+    if len(said) > 1:
+        message, mend = f"the job has a {' and a '.join(said)}", "keep one of them"
+        yield Clash("command-or-recipe", message, mend, tuple((name,) for name in said))
     if job.arguments and job.recipe is None:
         yield Clash(
             "arguments-without-recipe",

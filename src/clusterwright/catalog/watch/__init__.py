@@ -1,0 +1,1 @@
+"""What is watched, as data: alerts, recorded series, dashboards; each file is one."""

@@ -1,0 +1,51 @@
+"""Figures as data: what a site's own monitoring is given each minute, by host or by GPU."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal, get_args
+
+Of = Literal["node", "gpu"]
+LABELS: dict[Of, tuple[str, ...]] = {"node": ("node",), "gpu": ("node", "gpu")}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of each host or GPU; `en` and `zh` are what it is called, with Zabbix's words for which."""
+
+    key: str
+    of: Of
+    expression: str
+    unit: str
+    en: str
+    zh: str
+
+
+@cache
+def figures() -> tuple[Figure, ...]:
+    """Every figure there is.
+
+    Raises:
+        ValueError: one has a key that nothing reads, or is of something that there is not.
+    """
+    text = (files("clusterwright.catalog.watch") / "figures.toml").read_text(encoding="utf-8")
+    return read(text)
+
+
+def read(text: str) -> tuple[Figure, ...]:
+    """The figures that the file's text describes.
+
+    Raises:
+        ValueError: as `figures` says.
+    """
+    try:
+        found = tuple(Figure(**row) for row in tomllib.loads(text)["figure"])
+    except (TypeError, KeyError) as problem:
+        raise ValueError(f"figures.toml: {problem}") from problem
+    for one in found:
+        if one.of not in get_args(Of):
+            raise ValueError(f"figures.toml: {one.key}: `{one.of}` is none of {get_args(Of)}")
+    return found

@@ -1,0 +1,22 @@
+"""Copies into and out of GPUs."""
+
+import pytest
+
+from clusterwright.catalog import gpus
+from clusterwright.catalog.copies import copies, pcie_bytes_per_s
+
+
+def test_every_row_is_of_a_gpu_we_know():
+    """By its name in the table of GPUs."""
+    assert set(copies()) <= set(gpus())
+
+
+@pytest.mark.parametrize("name", sorted(copies()))
+def test_no_copy_is_faster_than_its_line(name):
+    """PCIe, NVLink and the port bound them; and a limit of less than half the line would find nothing."""
+    gpu, row = gpus()[name], copies()[name]
+
+    assert 0.5 < row.host_bytes_per_s / pcie_bytes_per_s(gpu) < 1
+    assert 0.5 < row.peer_bytes_per_s / gpu.link_bytes_per_s < 1
+    assert 0.5 < row.gdr_share < 1
+    assert row.source
