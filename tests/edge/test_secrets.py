@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.edge.secrets import munge_key, state_folder
+from clusterwright.edge.secrets import first_password, munge_key, state_folder
 from clusterwright.errors import WrightError
 
 
@@ -36,3 +36,14 @@ def test_a_key_that_others_read_or_that_was_cut_is_refused(folder, mode, size):
 
     with pytest.raises(WrightError, match=rf"mode {mode:04o} and {size} bytes; wanted 0600 and 1024"):
         munge_key(folder)
+
+
+def test_a_first_password_is_made_once_and_is_its_owners(tmp_path):
+    """Long enough that nobody guesses it, another for each cluster."""
+    once = first_password(tmp_path, "grafana.password")
+    assert first_password(tmp_path, "grafana.password") == once
+    assert len(once) >= 32
+    assert (tmp_path / "grafana.password").stat().st_mode & 0o777 == 0o600
+    other = tmp_path / "other"
+    other.mkdir()
+    assert first_password(other, "grafana.password") != once

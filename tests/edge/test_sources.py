@@ -22,5 +22,6 @@ def test_jobs_get_their_side_and_nothing_else():
         "clusterwright/__init__.py",
         "clusterwright/train/__init__.py",
         "clusterwright/train/agent/__init__.py",
+        "clusterwright/train/recipes/digits.txt",
     } <= paths
     assert not [path for path in paths if "/build/" in path or "/launch/" in path]

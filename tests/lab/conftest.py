@@ -39,6 +39,12 @@ lab:
 """
 
 
+@pytest.fixture(scope="session")
+def text_of_small_lab():
+    """To be filled in: the name, and NET of 10.NET.0.0/16."""
+    return TEXT
+
+
 @pytest.fixture
 def cluster_file(tmp_path):
     """Writes the cluster file of a lab with that name, in 10.NET.0.0/16."""

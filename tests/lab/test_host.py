@@ -7,7 +7,7 @@ from clusterwright.lab import host
 
 def test_the_boot_script_is_a_shell_script_with_every_gpu():
     """Each device file has a number of its own, so that control groups can tell them apart."""
-    text = host.boot_script(["/dev/nvidia0", "/dev/nvidia1"])
+    text = host.boot_script(["/dev/nvidia0", "/dev/nvidia1"], rdma=True)
 
     assert subprocess.run(["sh", "-n"], input=text, text=True, check=False).returncode == 0
     assert "mknod -m 666 /dev/nvidia1 c 120 1" in text

@@ -39,6 +39,14 @@ def munge_key(folder: Path) -> bytes:
     return key
 
 
+def first_password(folder: Path, name: str) -> bytes:
+    """A password that a program begins with; random the first time, the same ever after."""
+    path = folder / name
+    if not path.exists():
+        _make(path, secrets.token_urlsafe(24).encode())
+    return path.read_bytes()
+
+
 def _make(path: Path, data: bytes) -> None:
     """Written whole before it has its name, and never over a key that another process made meanwhile."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")

@@ -101,6 +101,28 @@ def cancel(remote: Remote, host: str, job_ids: Sequence[str]) -> None:
         checked(done, host, "scancel")
 
 
+def drain(remote: Remote, host: str, nodes: Sequence[str], reason: str) -> None:
+    """No new job starts on these nodes; those that run go on.
+
+    Raises:
+        WrightError: the host or slurmctld does not answer, or refuses.
+    """
+    command = (
+        f"scontrol update NodeName={shlex.quote(','.join(nodes))} State=DRAIN Reason={shlex.quote(reason)}"
+    )
+    checked(remote.run(host, command), host, "scontrol")
+
+
+def resume(remote: Remote, host: str, nodes: Sequence[str]) -> None:
+    """These nodes take jobs again.
+
+    Raises:
+        WrightError: the host or slurmctld does not answer, or refuses.
+    """
+    command = f"scontrol update NodeName={shlex.quote(','.join(nodes))} State=RESUME"
+    checked(remote.run(host, command), host, "scontrol")
+
+
 def hostnames(remote: Remote, host: str, hostlist: str) -> tuple[str, ...]:
     """The hosts of a hostlist, as Slurm itself expands it.
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from clusterwright.edge.ssh import Ssh, fan_out
 from clusterwright.errors import WrightError
-from clusterwright.lab import cgroups, state
-from clusterwright.lab.host import nspawn_argv
+from clusterwright.lab import cgroups, kernel_log, state
+from clusterwright.lab.host import kernel_pipe, nspawn_argv
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState, Process
 
@@ -21,12 +21,15 @@ BOOT_EACH_S = 5  # 32 hosts on two cores at load 90 had all booted, and not all 
 # The keeper of a host. It and its children are in the host's control groups from the start, so nothing of a
 # host is ever outside. systemd-nspawn --keep-unit ends with 133 when the host reboots, and is started again.
 # With cgroup v2 a group that has children holds no process: hence one for the keeper and one for the rest.
+# It holds the host's kernel log open, because whoever opens a pipe that nobody reads waits: systemd's generators.
 KEEPER = r"""
+exec 9<>"$1"
+shift
 groups=
 until [ "$1" = -- ]; do groups="$groups $1"; echo $$ > "$1/keeper/cgroup.procs" || exit 1; shift; done
 shift
 while :; do
-  sh -c 'for group in $0; do echo $$ > "$group/run/cgroup.procs" || exit 1; done; exec "$@"' "$groups" "$@"
+  sh -c 'for group in $0; do echo $$ > "$group/run/cgroup.procs" || exit 1; done; exec "$@"' "$groups" "$@" 9>&-
   [ $? -eq 133 ] || exit
 done
 """
@@ -35,7 +38,9 @@ done
 def start(lab: LabState, host: LabHost) -> LabState:
     """The host boots; its keeper outlives this process, and no key at the terminal reaches it."""
     groups = cgroups.make(lab.name, host.name)
-    argv = ("sh", "-c", KEEPER, "keeper", *map(str, groups), "--", *nspawn_argv(lab, host))
+    pipe = kernel_pipe(lab, host)
+    kernel_log.make(pipe)
+    argv = ("sh", "-c", KEEPER, "keeper", str(pipe), *map(str, groups), "--", *nspawn_argv(lab, host))
     with (lab.host_folder(host.name) / "console.log").open("ab") as console:
         child = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True, cwd="/"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clusterwright.edge.processes import run
-from clusterwright.lab import cgroups, masters, network, state
+from clusterwright.lab import cgroups, disk_rate, masters, network, power, state
 from clusterwright.lab.host import machine_name
 from clusterwright.lab.state import LabState
 
@@ -33,10 +33,13 @@ def down(name: str, *, say: Callable[[str], None] = lambda _: None) -> list[str]
 def clean(lab: LabState) -> list[str]:
     """Take away all that the journal names; the journal itself last, and only when nothing else is left."""
     state.write(dataclasses.replace(lab, phase="removing"))
+    power.stop(lab)  # or it would boot what we take away
     network.remove_links(lab.layout.hosts)  # first, so that nobody hears the dying hosts
     left = [f"process {pid} of {lab.name}" for pid in sorted(cgroups.kill(lab.name))]
     masters.remove(lab.name)
     for host in lab.layout.hosts:
+        # a limit is the device's, and would be that of the next lab to get it
+        disk_rate.release(lab.name, host.name, lab.host_folder(host.name) / "disk")
         _forget_nspawn(machine_name(lab.name, host.name), lab.host_folder(host.name) / "root")
     _unmount(lab.folder)
     network.remove(lab.layout)

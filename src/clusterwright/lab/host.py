@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from clusterwright.edge.files import write_whole
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
+from clusterwright.lab import kernel_log
+from clusterwright.lab.gpus import state as gpu_state
+from clusterwright.lab.gpus.state import AT_BOOT
 from clusterwright.lab.layout import LabHost
+from clusterwright.lab.nfs import client
+from clusterwright.lab.rdma import state as rdma_state
 from clusterwright.lab.state import LabState
 
 DISK_BYTES = 4 * 2**30  # sparse: room for logs and small checkpoints, and a limit that `fill-disk` can reach
 GPU_MAJOR = (
     120  # "120-127 char LOCAL/EXPERIMENTAL USE" (Linux, admin-guide/devices.txt): no driver answers there
 )
+SWITCH = "/run/clusterwright-lab/power"  # where the control host sees the lab's switch
 UNIT = "clusterwright-lab.service"
 SCRIPT = "/usr/local/lib/clusterwright-lab/boot"
 
 
-def boot_script(devices: Sequence[str]) -> str:
+def boot_script(devices: Sequence[str], *, rdma: bool = False) -> str:
     """What a host does early at each boot: GPU device files; control groups and network settings writable.
 
     Slurm's cgroup plugins need the controllers; systemd-nspawn mounts them read-only where they are v1
@@ -35,20 +42,21 @@ for tree in /sys/fs/cgroup /sys/fs/cgroup/*; do
   mountpoint -q "$tree" && mount -o remount,bind,rw "$tree"
 done
 mount --bind /proc/sys/net /proc/sys/net && mount -o remount,bind,rw /proc/sys/net
-own=/run/clusterwright-sys
+{rdma_state.AT_BOOT if rdma else ""}own=/run/clusterwright-sys
 mkdir -p "$own" && mount -t sysfs -o ro sysfs "$own"
 for part in class/net devices/virtual/net; do mount --bind "$own/$part" "/sys/$part"; done
 umount "$own" && rmdir "$own"
-{nodes}exit 0
+{nodes}{AT_BOOT if devices else ""}{kernel_log.AT_BOOT}exit 0
 """
 
 
 def boot_unit() -> str:
-    """The unit that runs the script before anything that could need it."""
+    """The unit that runs the script before anything that could need it, but for the journal."""
     return f"""# Made by clusterwright for a virtual host.
 [Unit]
 Description=Simulated GPUs and writable control groups
 DefaultDependencies=no
+After=systemd-journald.service
 Before=sysinit.target
 
 [Service]
@@ -68,7 +76,8 @@ def files(state: LabState, host: LabHost) -> dict[str, tuple[str, int]]:
         "etc/ssh/ssh_host_ed25519_key": ((keys / host.name).read_text(), 0o600),
         "etc/ssh/ssh_host_ed25519_key.pub": ((keys / f"{host.name}.pub").read_text(), 0o644),
         "root/.ssh/authorized_keys": ((keys / "user.pub").read_text(), 0o600),
-        SCRIPT.lstrip("/"): (boot_script(host.devices), 0o755),
+        "usr/local/bin/dmesg": (kernel_log.DMESG, 0o755),
+        SCRIPT.lstrip("/"): (boot_script(host.devices, rdma=host.rdma is not None), 0o755),
         f"etc/systemd/system/{UNIT}": (boot_unit(), 0o644),
     }
 
@@ -87,6 +96,8 @@ def make(state: LabState, host: LabHost) -> None:
         (place / "disk" / name).mkdir(exist_ok=True)
     layers = f"lowerdir={state.image},upperdir={place}/disk/upper,workdir={place}/disk/work"
     _must("mount", "-t", "overlay", "-o", layers, "overlay", str(place / "root"))
+    for path in host.served:
+        _served(state, host, path).mkdir(parents=True, exist_ok=True)
     for path, (text, mode) in files(state, host).items():
         write_whole(place / "root" / path, text, mode=mode)
     wanted = place / "root/etc/systemd/system/sysinit.target.wants"
@@ -96,6 +107,12 @@ def make(state: LabState, host: LabHost) -> None:
 
 def nspawn_argv(state: LabState, host: LabHost) -> tuple[str, ...]:
     """The command that boots the host. It runs without a systemd of the machine's own."""
+    places = {
+        gpu_folder(state, host): gpu_state.INSIDE,
+        rdma_folder(state, host): rdma_state.INSIDE,
+        power_folder(state, host): SWITCH,
+    }
+    devices = (f"--bind={place}:{inside}" for place, inside in places.items() if place.exists())
     return (
         "systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit", "--settings=no",
         f"--machine={machine_name(state.name, host.name)}", f"--hostname={host.name}",
@@ -104,8 +121,41 @@ def nspawn_argv(state: LabState, host: LabHost) -> tuple[str, ...]:
         # over its own network only; nspawn withholds it where the namespace was made before
         "--capability=CAP_NET_ADMIN",
         "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=read-only",
-        *state.binds,
+        f"--bind={kernel_pipe(state, host)}:{kernel_log.INSIDE}",
+        *devices, *_for_nfs(state, host), *state.binds,
     )  # fmt: skip
+
+
+def _served(state: LabState, host: LabHost, path: str) -> Path:
+    """Where a folder that is served over NFS lies: an overlay, as the host's root is, gives no file handles."""
+    return state.host_folder(host.name) / "disk" / "served" / path.strip("/").replace("/", "-")
+
+
+def _for_nfs(state: LabState, host: LabHost) -> list[str]:
+    """A server finds files by their handles, which nspawn refuses unasked; a client shows them by FUSE."""
+    words = [f"--bind={_served(state, host, path)}:{path}" for path in host.served]
+    words += ["--system-call-filter=open_by_handle_at"] if host.served else []
+    return words + ([f"--bind={client.DEVICE}"] if host.mounts_nfs and client.DEVICE.exists() else [])
+
+
+def gpu_folder(state: LabState, host: LabHost) -> Path:
+    """Where the state of the host's GPUs lies; there is none without GPUs that answer."""
+    return state.host_folder(host.name) / "gpus"
+
+
+def rdma_folder(state: LabState, host: LabHost) -> Path:
+    """Where the files of the host's RDMA ports lie; there is none without ports."""
+    return state.host_folder(host.name) / "infiniband"
+
+
+def power_folder(state: LabState, host: LabHost) -> Path:
+    """Where the lab's switch listens; only the control host has it."""
+    return state.host_folder(host.name) / "power"
+
+
+def kernel_pipe(state: LabState, host: LabHost) -> Path:
+    """Where lines for the host's kernel log go in."""
+    return state.host_folder(host.name) / "kmsg"
 
 
 def machine_name(lab: str, host: str) -> str:

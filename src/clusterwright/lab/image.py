@@ -22,14 +22,19 @@ IMAGES = Path("/var/cache/clusterwright/images")
 SUITES = {"debian-12": "bookworm", "debian-13": "trixie"}  # Slurm 22.05 and 24.11
 HERE = "bookworm"  # what a machine's own sources are searched for; other suites lie on the same mirrors
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-SPACE_BYTES = 1_200_000_000  # an image is 800 MB; downloads and unpacking need 300 MB more for a while
+SPACE_BYTES = 1_400_000_000  # an image is 950 MB; downloads and unpacking need 350 MB more for a while
 
 # What the roles of `build` and the checks need; nothing is installed into a running host.
 PACKAGES = (
     "systemd", "systemd-sysv", "dbus", "openssh-server", "openssh-client", "sudo",
-    "slurmd", "slurmctld", "slurmdbd", "slurm-client", "munge", "libpmix2", "mariadb-server",
+    "slurmd", "slurmctld", "slurmdbd", "slurm-client", "munge", "libpmix-dev", "mariadb-server",
     "chrony", "prometheus-node-exporter", "nftables", "firewalld", "iproute2", "iputils-ping",
+    "prometheus", "prometheus-alertmanager",
     "python3", "tzdata", "procps", "kmod", "util-linux", "less", "netbase",
+    "iperf3", "fio", "crun", "environment-modules", "python3-venv",
+    "nfs-common", "nfs-ganesha", "nfs-ganesha-vfs", "libnfs-utils", "xfsprogs",
+    "rdma-core", "ibverbs-providers", "ibverbs-utils", "infiniband-diags", "perftest", "opensm", "openmpi-bin",
+    "ucx-utils",
 )  # fmt: skip
 
 # Services are off until `apply` wants them; what makes a host one of many is written when it is made. Without
@@ -37,7 +42,9 @@ PACKAGES = (
 # The database is made anew with a small log: a host that writes to it copies its files first.
 CUSTOMIZE = """set -e
 systemctl --root="$1" --quiet disable slurmd slurmctld slurmdbd mariadb munge chrony firewalld \\
-  prometheus-node-exporter e2scrub_reap getty@ systemd-pstore 2>/dev/null
+  prometheus-node-exporter prometheus prometheus-alertmanager e2scrub_reap getty@ systemd-pstore opensm \\
+  nfs-ganesha rpcbind.service rpcbind.socket \\
+  nfs-client.target 2>/dev/null
 systemctl --root="$1" --quiet mask console-getty.service systemd-logind.service \\
   systemd-ask-password-console.path systemd-ask-password-wall.path apt-daily.timer apt-daily-upgrade.timer \\
   dpkg-db-backup.timer e2scrub_all.timer fstrim.timer systemd-update-utmp-runlevel.service 2>/dev/null

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 
 from clusterwright.errors import WrightError
+from clusterwright.lab.gpus.simulated import Simulated, simulated
+from clusterwright.lab.rdma.ports import Rdma, rdma
 from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.spec.networks import Network, NetworkName
+from clusterwright.spec.storage import Nfs
 
 MAX_INTERFACE_NAME = 15  # IFNAMSIZ is 16 with its closing zero (linux/if.h)
 SLOWEST_BITS_PER_S = 1_000_000  # a divisor may not bring a link below 1 Mbit/s: ssh itself would time out
@@ -47,6 +50,10 @@ class LabHost:
     machine_id: str
     links: tuple[Link, ...]
     devices: tuple[str, ...]
+    gpus: Simulated | None = None
+    rdma: Rdma | None = None
+    served: tuple[str, ...] = ()  # folders that it serves over NFS
+    mounts_nfs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +129,17 @@ def _host(cluster: Cluster, index: int, host: Host) -> LabHost:
         for name, address in host.addresses.items()
         if name in networks
     )
-    gpus = host.group.gpus.device_files() if host.group.gpus else ()
+    devices = host.group.gpus.device_files() if host.group.gpus else ()
     namespace = f"{tag(cluster.name)}-{host.name}"
-    return LabHost(host.name, str(host.management), namespace, _digest(namespace), links, gpus)
+    identity = _digest(namespace)
+    gpus = simulated(cluster, host.group.gpus, identity)
+    ports = rdma(cluster, host)
+    over_nfs = [folder for folder in cluster.storage.values() if isinstance(folder, Nfs)]
+    served = tuple(one.export or one.path for one in over_nfs if one.server == host.name)
+    away = any(one.server != host.name for one in over_nfs)
+    return LabHost(
+        host.name, str(host.management), namespace, identity, links, devices, gpus, ports, served, away
+    )
 
 
 def _link(cluster: Cluster, index: int, name: NetworkName, address: str) -> Link:

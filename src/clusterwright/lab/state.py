@@ -53,6 +53,8 @@ class LabState:
     binds: tuple[str, ...] = ()
     processes: dict[str, Process] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
+    switch: Process | None = None  # who boots hosts for the control host
+    switched_off: frozenset[str] = frozenset()  # by that one
     schema: int = SCHEMA
 
     @property

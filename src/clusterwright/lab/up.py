@@ -12,10 +12,15 @@ from pathlib import Path
 from clusterwright.edge.files import write_whole
 from clusterwright.edge.ssh import Ssh
 from clusterwright.errors import WrightError
-from clusterwright.lab import boot, environment, host, image, keys, limits, masters, network, state
+from clusterwright.lab import boot, environment, host, image, keys, limits, masters, network, power, state
 from clusterwright.lab.able import able
 from clusterwright.lab.down import clean
+from clusterwright.lab.gpus import library
+from clusterwright.lab.gpus import state as gpu_state
 from clusterwright.lab.layout import Layout, layout
+from clusterwright.lab.nfs import client as nfs_client
+from clusterwright.lab.packages import lab as packages
+from clusterwright.lab.rdma import state as rdma_state
 from clusterwright.lab.state import LabState
 from clusterwright.spec.cluster import Cluster
 
@@ -35,7 +40,7 @@ def up(cluster: Cluster, *, say: Say = lambda _: None) -> LabState:
     if missing := able():
         raise WrightError(*missing)
     if standing := _standing(cluster):
-        return _wake(standing, say)
+        return _wake(standing, cluster, say)
     python = environment.find(cluster.lab.environment if cluster.lab else None, say)
     root_image = image.build(cluster.os, say)
     with state.locked(state.folder(cluster.name)):
@@ -44,7 +49,8 @@ def up(cluster: Cluster, *, say: Say = lambda _: None) -> LabState:
         _clear_remains(cluster.name, say)
         lab = _claim(cluster, wanted, root_image, python)
         try:
-            return _make(lab, python, say)
+            packages.build(lab, cluster, say)
+            return _with_switch(_make(lab, python, say, cluster.control.name), cluster)
         except BaseException:
             say(f"lab `{lab.name}` is half made: `wright lab down {lab.name}` or the next `up` takes it away")
             raise
@@ -74,11 +80,12 @@ def _standing(cluster: Cluster) -> LabState | None:
     return lab
 
 
-def _wake(lab: LabState, say: Say) -> LabState:
-    """Hosts that went down of themselves (`poweroff`) are booted; those that a fault keeps down stay down."""
-    killed = {fault.host for fault in lab.faults if fault.kind == "kill-host"}
+def _wake(lab: LabState, cluster: Cluster, say: Say) -> LabState:
+    """Hosts that went down of themselves (`poweroff`) are booted; those that somebody keeps down stay down."""
+    killed = {fault.host for fault in lab.faults if fault.kind == "kill-host"} | lab.switched_off
     with state.locked(lab.folder):
-        lab = state.require(lab.name)
+        lab = _with_switch(state.require(lab.name), cluster)
+        packages.serve(lab)
         off = [one for one in lab.layout.hosts if not boot.is_running(lab.processes.get(one.name))]
         asleep = [one for one in off if one.name not in killed]
         for one in asleep:
@@ -131,7 +138,13 @@ def _shared(name: str, path: str) -> Path:
     return state.folder(name) / "shared" / path.strip("/").replace("/", "-")
 
 
-def _make(lab: LabState, python: environment.PythonEnvironment | None, say: Say) -> LabState:
+def _with_switch(lab: LabState, cluster: Cluster) -> LabState:
+    """Who boots hosts when Slurm wants them, where the file says that it may."""
+    saving = cluster.slurm.power_saving
+    return power.start(lab, cluster.control.name) if saving and saving.provider else lab
+
+
+def _make(lab: LabState, python: environment.PythonEnvironment | None, say: Say, control: str) -> LabState:
     started = time.monotonic()
     hosts = lab.layout.hosts
     _write_access(lab)
@@ -141,8 +154,20 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, say: Say)
         folder.chmod(0o1777)  # as /tmp: users make their own folders, until `apply` says otherwise
     network.make(lab.layout)
     say(f"networks: {', '.join(bridge.network for bridge in lab.layout.bridges)} ({_since(started)})")
+    packages.serve(lab)
+    driver, over_nfs = _driver(lab, say), _nfs_client(lab, say)
     for one in hosts:
         host.make(lab, one)
+        packages.tell(lab, lab.host_folder(one.name) / "root")
+        if one.name == control:
+            host.power_folder(lab, one).mkdir()
+        if driver and one.gpus:
+            root = lab.host_folder(one.name) / "root"
+            gpu_state.install(one.gpus, driver, host.gpu_folder(lab, one), root)
+        if over_nfs and one.mounts_nfs:
+            nfs_client.install(lab.folder, lab.host_folder(one.name) / "root")
+        if one.rdma:
+            rdma_state.install(one.rdma, host.rdma_folder(lab, one))
         if python:
             environment.offer(lab.host_folder(one.name) / "root", python)
         lab = boot.start(lab, one)
@@ -153,6 +178,26 @@ def _make(lab: LabState, python: environment.PythonEnvironment | None, say: Say)
     lab = state.write(dataclasses.replace(lab, phase="up"))
     say(f"lab `{lab.name}` is up: {len(hosts)} hosts answer ssh ({_since(started)})")
     return lab
+
+
+def _driver(lab: LabState, say: Say) -> Path | None:
+    """The library that answers for simulated GPUs; None where there are none, or it cannot be made here."""
+    if not any(one.gpus for one in lab.layout.hosts):
+        return None
+    if reason := library.build(lab.folder):
+        say(f"note: GPUs are device files only, and there is no nvidia-smi: {reason}")
+        return None
+    return lab.folder / library.SONAME
+
+
+def _nfs_client(lab: LabState, say: Say) -> bool:
+    """Whether hosts can mount what comes over NFS, where any does."""
+    if not any(one.mounts_nfs for one in lab.layout.hosts):
+        return False
+    reason = nfs_client.build(lab.folder)
+    if reason:
+        say(f"note: what comes over NFS is not mounted; nfs-ls, nfs-cat and nfs-cp reach it: {reason}")
+    return not reason
 
 
 def _since(started: float) -> str:

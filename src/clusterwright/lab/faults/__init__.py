@@ -2,7 +2,8 @@
 
 The file has `strike(lab, host, options)`, which makes it so, and `undo`, which takes it back; both are called
 with the lab's lock held and return the journal. `OPTIONS` names the options that it takes, `LASTS` says
-whether there is anything to undo afterwards.
+whether there is anything to undo afterwards. It may have `refuse`, called before anything is noted, which raises
+where there is nothing to strike.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def fault(name: str, kind: str, host: str, **options: str) -> LabState:
         lab = state.require(name)
         target = lab.layout.host(host)
         links(target, options)
+        if hasattr(chosen, "refuse"):
+            chosen.refuse(lab, target, options)
         new = Fault(kind, host, dict(options), time.time())
         for old in lab.faults:
             if _same(old, new):
@@ -46,7 +49,7 @@ def fault(name: str, kind: str, host: str, **options: str) -> LabState:
 
 
 def undo(name: str, host: str = "all") -> tuple[Fault, ...]:
-    """Every fault of that host, or of all hosts, is taken back, the last one first; they answer ssh again.
+    """Every fault of that host, or of all hosts, is taken back, the last one first; those that are on answer ssh again.
 
     Raises:
         WrightError: no such lab or host.
@@ -60,7 +63,7 @@ def undo(name: str, host: str = "all") -> tuple[Fault, ...]:
         for one in chosen:
             lab = kinds()[one.kind].undo(lab.without_fault(one), lab.layout.host(one.host), one.options)
             state.write(lab)
-        boot.wait_for_ssh(lab, sorted({one.host for one in chosen}))
+        boot.wait_for_ssh(lab, sorted({one.host for one in chosen} - lab.switched_off))
         return chosen
 
 
@@ -81,11 +84,12 @@ def links(host: LabHost, options: Mapping[str, str]) -> tuple[Link, ...]:
 
 
 def _same(one: Fault, other: Fault) -> bool:
-    return (one.kind, one.host, one.options.get("network")) == (
-        other.kind,
-        other.host,
-        other.options.get("network"),
-    )
+    return _what(one) == _what(other)
+
+
+def _what(one: Fault) -> tuple[str | None, ...]:
+    """What is broken, however much."""
+    return (one.kind, one.host, *(one.options.get(part) for part in ("network", "gpu", "link", "port")))
 
 
 def _chosen(kind: str, options: Mapping[str, str]) -> ModuleType:

@@ -16,14 +16,14 @@ LASTS = True
 DEFAULT_RATE = "10Mbit/s"  # a hundredth of the slowest Ethernet that clusters still have
 
 
+def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:  # noqa: ARG001 (every fault's signature)
+    """Where the rate is none."""
+    _rate(options)
+
+
 def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Shaped anew to the rate asked for."""
-    try:
-        rate_bits_per_s = parse_rate(options.get("rate", DEFAULT_RATE))
-    except ValueError as why:
-        raise WrightError.of(
-            "lab-fault-option", f"--rate: {why}", "e.g. --rate 10Mbit/s", exit_code=EXIT_USAGE
-        ) from why
+    rate_bits_per_s = _rate(options)
     for link in links(host, options):
         network.reshape(host, link, rate_bits_per_s)
     return lab
@@ -34,3 +34,12 @@ def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     for link in links(host, options):
         network.reshape(host, link, link.rate_bits_per_s)
     return lab
+
+
+def _rate(options: Mapping[str, str]) -> int:
+    try:
+        return parse_rate(options.get("rate", DEFAULT_RATE))
+    except ValueError as why:
+        raise WrightError.of(
+            "lab-fault-option", f"--rate: {why}", "e.g. --rate 10Mbit/s", exit_code=EXIT_USAGE
+        ) from why

@@ -1,0 +1,47 @@
+"""What receivers keep secret, read from the site's own files on this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from clusterwright.errors import WrightError
+
+_MOST_BYTES = 8192
+_ADDRESS = rb"https?://[!-~]+"
+
+
+def receiver_secrets(files: Mapping[str, tuple[str, bool]]) -> dict[str, bytes]:
+    """`receivers/NAME`, each without a last line break; given by name the file, and whether it holds an address.
+
+    Raises:
+        WrightError: a file cannot be read, or others can read it, or what it holds is no address.
+    """
+    return {
+        f"receivers/{name}": _read(name, Path(path), address=address)
+        for name, (path, address) in files.items()
+    }
+
+
+def _read(name: str, path: Path, *, address: bool) -> bytes:
+    try:
+        mode = path.stat().st_mode & 0o777
+        text = path.read_bytes()[: _MOST_BYTES + 1]
+    except OSError as why:
+        mend = f"put what `{name}` keeps secret there, for your eyes only: chmod 600 {path}"
+        raise _wrong(f"{path}: {why.strerror}", mend) from why
+    if mode & 0o077:
+        raise _wrong(f"{path} has mode {mode:04o}, so others can read it", f"chmod 600 {path}")
+    lines = [line.strip() for line in text.split(b"\n") if line.strip()]
+    if not lines or len(text) > _MOST_BYTES:
+        raise _wrong(f"{path} has {len(text)} bytes", "it holds one line, or an address and a key below it")
+    if address and not re.fullmatch(_ADDRESS, lines[0]):
+        raise _wrong(
+            f"the first line of {path} is no address of HTTP", "paste the webhook's whole address there"
+        )
+    return b"\n".join(lines)
+
+
+def _wrong(message: str, mend: str) -> WrightError:
+    return WrightError.of("receiver-secret", message, mend)

@@ -1,0 +1,78 @@
+"""A program that is talked with: it answers in lines, and the end of its stdin tells it that we have left."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import IO, Self, cast
+
+from clusterwright.edge.processes import Done
+
+LEAVE_LIMIT_S = 15
+
+
+class Talk:
+    """One program with its pipes; it hears no Ctrl-C of the terminal, so that it can be told to leave."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._argv, self._began = tuple(argv), time.monotonic()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the talk)
+        self._process = subprocess.Popen(
+            self._argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            start_new_session=True,
+        )
+        self._stdin, self._stdout = (
+            cast("IO[bytes]", self._process.stdin),
+            cast("IO[bytes]", self._process.stdout),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.leave()
+        try:
+            self._process.wait(LEAVE_LIMIT_S)
+        except BaseException:
+            self._process.kill()
+            self._process.wait()
+            raise
+        finally:
+            self._stdout.close()
+            self._errors.close()
+
+    def tell(self, text: bytes) -> None:
+        """Send it; a program that has ended hears nothing, and its end says why."""
+        try:
+            self._stdin.write(text)
+            self._stdin.flush()
+        except BrokenPipeError:
+            return
+
+    def lines(self) -> Iterator[str]:
+        """What it says, until it ends."""
+        for line in self._stdout:
+            yield line.decode(errors="replace")
+
+    def leave(self) -> None:
+        """Its stdin ends."""
+        if not self._stdin.closed:
+            try:
+                self._stdin.close()
+            except BrokenPipeError:
+                return
+
+    def done(self) -> Done:
+        """How it ended, once it has."""
+        code = self._process.wait(LEAVE_LIMIT_S)
+        self._errors.seek(0)
+        err = self._errors.read().decode(errors="replace")
+        return Done(self._argv, code, "", err, time.monotonic() - self._began)

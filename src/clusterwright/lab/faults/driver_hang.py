@@ -1,0 +1,30 @@
+"""The driver hangs: whoever asks it waits, nvidia-smi too, XID 119; a reboot or undo lets them go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ()
+LASTS = True
+refuse = chosen  # raises where there is no such GPU
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """No call returns. Unlike with a real driver, a process that waits can be killed."""
+    gpu = chosen(lab, host, options)
+    gpu.put_driver("driver-hang", hangs=1)
+    gpu.xid(
+        119,
+        "Timeout after 6s of waiting for RPC response from GPU0 GSP! Expected function 76 (GSP_RM_CONTROL).",
+    )
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """Everyone gets an answer."""
+    chosen(lab, host, options).take_driver("driver-hang")
+    return lab

@@ -1,0 +1,34 @@
+"""The driver's library and its kernel module are of two versions, as after an upgrade; a reboot mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ()
+LASTS = True
+refuse = chosen  # raises where there is no such GPU
+_LINES = (
+    "NVRM: API mismatch: the client has the version {library}, but",
+    "NVRM: this kernel module has the version {module}.  Please",
+    "NVRM: make sure that this kernel module and all NVIDIA driver",
+    "NVRM: components have the same version.",
+)
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """Nothing that starts now finds a GPU; nvidia-smi says why."""
+    gpu = chosen(lab, host, options)
+    gpu.put_driver("driver-mismatch", mismatch=1)
+    for line in _LINES:
+        gpu.say(line.format(library=gpu.gpus.driver, module=f"{gpu.gpus.driver}-before"))
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """Both are of one version."""
+    chosen(lab, host, options).take_driver("driver-mismatch")
+    return lab

@@ -1,0 +1,34 @@
+"""A GPU is too hot: 93 degrees, and clocks at a quarter because of it; a reboot does not cool it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ("gpu",)
+LASTS = True
+refuse = chosen  # raises where there is no such GPU
+_HW_SLOWDOWN, _SW_THERMAL, _HW_THERMAL = 0x08, 0x20, 0x40  # nvmlClocksEventReason
+_CELSIUS = 93  # an A100 slows down at 89 and shuts down at 92 and a while
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """Temperature, clocks and the reasons for them are those of a GPU whose cooling failed."""
+    rows = {
+        "temperature": _CELSIUS,
+        "temperature.memory": _CELSIUS + 2,
+        "clock.sm": 345,
+        "clock.graphics": 345,
+    }
+    reasons = _HW_SLOWDOWN | _SW_THERMAL | _HW_THERMAL
+    chosen(lab, host, options).put("gpu-hot", lasting=rows | {"clock.reasons": reasons})
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """It is cool."""
+    chosen(lab, host, options).take("gpu-hot")
+    return lab

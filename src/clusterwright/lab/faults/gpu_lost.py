@@ -1,0 +1,27 @@
+"""A GPU falls off the bus: the driver cannot reach it, XID 79; a reboot or undo brings it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ("gpu",)
+LASTS = True
+refuse = chosen  # raises where there is no such GPU
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """Every call about it answers that it is lost; the driver still counts it."""
+    gpu = chosen(lab, host, options)
+    gpu.put("gpu-lost", lost=1)
+    gpu.xid(79, "GPU has fallen off the bus.")
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """It is found again."""
+    chosen(lab, host, options).take("gpu-lost")
+    return lab

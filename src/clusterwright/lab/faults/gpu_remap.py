@@ -1,0 +1,27 @@
+"""A GPU wants to remap a row of its memory, XID 63: pending until a reboot, counted for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ("gpu",)
+LASTS = True
+refuse = chosen  # raises where there is no such GPU
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """One row is remapped at the next reset."""
+    gpu = chosen(lab, host, options)
+    gpu.put("gpu-remap", lasting={"remap.uncorrected": 1}, remap_pending=1)
+    gpu.xid(63, "Row Remapper: New row marked for remapping, reset gpu to activate.")
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """No row was ever remapped, as on a GPU put in its place."""
+    chosen(lab, host, options).take("gpu-remap")
+    return lab

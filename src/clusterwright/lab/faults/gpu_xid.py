@@ -1,0 +1,49 @@
+"""A GPU reports an XID, of the number given, and nothing else happens; nothing is left to undo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.lab.gpus.one import chosen
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.options import whole
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ("gpu", "xid")
+LASTS = False
+_DEFAULT, _BELOW = 31, 1000
+# As the driver words them (docs.nvidia.com/deploy/xid-errors has the meanings); any other is only a number.
+_WORDS = {
+    13: "Graphics Exception: ESR 0x504730=0x0",
+    31: "MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_0 faulted @ 0x0. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ",
+    43: "Ch 00000008",
+    45: "Ch 00000008",
+    64: "Row Remapper: Failed to remap row",
+    92: "High single-bit ECC error rate detected",
+    94: "Contained: CE User Channel (0x9). RST: No, D-RST: No",
+    95: "Uncontained: LTC TAG. RST: Yes, D-RST: No",
+    109: "CTX SWITCH TIMEOUT, Info 0x1c014",
+    154: "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
+}
+
+
+def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
+    """Where there is no such GPU, or no such number."""
+    chosen(lab, host, options)
+    _number(options)
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """Kernel log and NVML's events have it."""
+    number = _number(options)
+    chosen(lab, host, options).xid(number, _WORDS.get(number, "simulated"))
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+    """What was said stays said."""
+    return lab
+
+
+def _number(options: Mapping[str, str]) -> int:
+    return whole(options, "xid", _DEFAULT, _BELOW)

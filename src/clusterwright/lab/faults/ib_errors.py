@@ -1,0 +1,29 @@
+"""An RDMA port has a bad cable: bits and packets arrive broken, and it stays up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.rdma.one import chosen
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ("port",)
+LASTS = True
+refuse = chosen  # raises where there is no such port
+_GROWTH = {
+    "counters/symbol_error": 5000, "counters/port_rcv_errors": 1200,
+    "counters/local_link_integrity_errors": 4, "hw_counters/local_ack_timeout_err": 300,
+}  # fmt: skip
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """Counters have grown; the same fault once more lets them grow again."""
+    chosen(lab, host, options).grow(_GROWTH)
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """It is up, and its counters are at zero."""
+    chosen(lab, host, options).mend()
+    return lab

@@ -1,0 +1,47 @@
+"""A daemon of a host is killed (SIGKILL) and stays dead until somebody starts it; undo does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.lab.inside import inside, must
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+OPTIONS = ("service",)
+LASTS = True
+_NAME = re.compile(r"[A-Za-z0-9@_-]{1,100}")
+_DROP_IN = "/run/systemd/system/{0}.service.d/lab.conf"
+
+
+def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
+    """Where no service is named, or the host has none of that name."""
+    name = options.get("service", "")
+    if not _NAME.fullmatch(name) or not inside(lab, host, "systemctl", "cat", f"{name}.service").ok:
+        raise WrightError.of(
+            "lab-fault-option",
+            f"{host.name} has no service `{name}`",
+            "name one with --service, e.g. --service munge",
+            exit_code=EXIT_USAGE,
+        )
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """Where its unit says so, systemd would start it again: until the next boot it does not."""
+    name = options["service"]
+    path = _DROP_IN.format(name)
+    write = "mkdir -p ${1%/*} && printf '[Service]\\nRestart=no\\n' >$1 && systemctl daemon-reload"
+    must(lab, host, "sh", "-c", write, "sh", path)
+    inside(lab, host, "systemctl", "kill", "--signal=KILL", f"{name}.service")
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """It runs again, as its unit says; a host that was booted meanwhile has it already."""
+    name = options["service"]
+    must(lab, host, "rm", "-f", _DROP_IN.format(name))
+    must(lab, host, "systemctl", "daemon-reload")
+    must(lab, host, "systemctl", "start", f"{name}.service")
+    return lab

@@ -1,0 +1,24 @@
+"""The switch takes its time to boot this host: --seconds, 10 if left out; undo makes it quick again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.options import whole
+from clusterwright.lab.state import LabState
+
+OPTIONS: tuple[str, ...] = ("seconds",)
+LASTS = True
+LONGEST_S = 601
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (the host is in the journal)
+    """The lab's switch reads the journal."""
+    whole(options, "seconds", 10, LONGEST_S)
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+    """Quick again with the next request."""
+    return lab

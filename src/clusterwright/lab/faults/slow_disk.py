@@ -1,0 +1,52 @@
+"""The disk of a host reads and writes no faster than a rate, as one does that is about to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.lab import disk_rate
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+from clusterwright.units import parse_rate
+
+OPTIONS = ("rate",)
+LASTS = True
+DEFAULT_RATE = "5MB/s"  # a disk that tries each sector again and again
+
+
+def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
+    """Where the rate is none, or the kernel cannot hold a disk to one."""
+    _bytes_per_s(options)
+    if not disk_rate.able(lab.name, host.name):
+        raise WrightError.of(
+            "lab-missing-kernel-part",
+            "this kernel does not give us limits of disks (blkio.throttle or io.max in the control groups)",
+            "use a machine whose kernel has CONFIG_BLK_DEV_THROTTLING",
+        )
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """Direct and synced bytes are slow at once, cached ones when they are written back."""
+    disk_rate.hold(lab.name, host.name, _disk(lab, host), _bytes_per_s(options))
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+    """As fast as the machine's own disk."""
+    disk_rate.release(lab.name, host.name, _disk(lab, host))
+    return lab
+
+
+def _disk(lab: LabState, host: LabHost) -> Path:
+    return lab.host_folder(host.name) / "disk"
+
+
+def _bytes_per_s(options: Mapping[str, str]) -> int:
+    try:
+        return max(1, parse_rate(options.get("rate", DEFAULT_RATE)) // 8)
+    except ValueError as why:
+        raise WrightError.of(
+            "lab-fault-option", f"--rate: {why}", "e.g. --rate 5MB/s", exit_code=EXIT_USAGE
+        ) from why

@@ -1,0 +1,49 @@
+"""A host computes at a share of its pace, as one that is too hot does; undo gives it all back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from clusterwright.errors import WrightError
+from clusterwright.lab import cgroups
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.options import whole
+from clusterwright.lab.state import LabState
+
+OPTIONS = ("percent",)
+LASTS = True
+_DEFAULT, _BELOW = 20, 101
+PERIOD_US = 100_000
+V1, V1_PERIOD, V2 = "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max"
+
+
+def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
+    """Where the share is none, or the kernel cannot hold processes to one."""
+    whole(options, "percent", _DEFAULT, _BELOW)
+    if not _places(lab, host):
+        raise WrightError.of(
+            "lab-missing-kernel-part",
+            "this kernel does not give us limits of processor time (cpu.cfs_quota_us or cpu.max)",
+            "use a machine whose kernel has CONFIG_CFS_BANDWIDTH",
+        )
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """The share is that of one processor: what a rank of a training has."""
+    quota = max(1, whole(options, "percent", _DEFAULT, _BELOW)) * PERIOD_US // 100
+    for place in _places(lab, host):
+        place.write_text(f"{quota} {PERIOD_US}" if place.name == V2 else str(quota))
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+    """No limit, as before."""
+    for place in _places(lab, host):
+        place.write_text(f"max {PERIOD_US}" if place.name == V2 else "-1")
+    return lab
+
+
+def _places(lab: LabState, host: LabHost) -> tuple[Path, ...]:
+    groups = cgroups.groups(lab.name, host.name)
+    return tuple(group / name for group in groups for name in (V1, V2) if (group / name).exists())

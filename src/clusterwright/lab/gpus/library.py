@@ -1,0 +1,58 @@
+"""The library and nvidia-smi, made from the sources beside this file with this machine's own compiler.
+
+The library calls only what glibc has had since 2.33, so it runs on every `os` that a lab's hosts may have.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import zipfile
+from pathlib import Path
+
+from clusterwright.edge.processes import run
+
+COMPILERS = ("cc", "gcc", "clang")
+SONAME = "libnvidia-ml.so.1"
+FLAGS = (
+    "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-fPIC", "-shared",
+    "-pthread", f"-Wl,-soname,{SONAME}",
+)  # fmt: skip
+_HERE = Path(__file__).parent
+
+
+def compiler() -> str | None:
+    """A C compiler of this machine."""
+    return next((path for name in COMPILERS if (path := shutil.which(name))), None)
+
+
+def build(folder: Path, *more_flags: str) -> str:
+    """The library lies in the folder; returns why not, or "" when it does."""
+    with_what = compiler()
+    if with_what is None:
+        return "there is no C compiler here (apt-get install gcc libc6-dev)"
+    sources = sorted(map(str, (_HERE / "nvml").glob("*.c")))
+    exports = f"-Wl,--version-script={_HERE / 'nvml' / 'exports'}"
+    argv = (with_what, *FLAGS, *more_flags, exports, "-o", str(folder / SONAME), *sources)
+    done = run(argv, timeout_s=120)
+    return "" if done.ok else f"{with_what} ended with code {done.code}: {done.last_lines()}"
+
+
+def nvidia_smi() -> bytes:
+    """The program: a zip file that the host's Python runs, isolated from whatever else is installed there."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in ("clusterwright", "clusterwright/lab", "clusterwright/lab/gpus"):
+            archive.writestr(f"{package}/__init__.py", "")
+        for source in sorted((_HERE / "smi").glob("*.py")):
+            archive.write(source, f"clusterwright/lab/gpus/smi/{source.name}")
+        archive.writestr("__main__.py", _MAIN)
+    return b"#!/usr/bin/python3 -IS\n" + packed.getvalue()
+
+
+_MAIN = """import signal
+import sys
+from clusterwright.lab.gpus.smi.main import main
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no error
+sys.exit(main(sys.argv[1:]))
+"""

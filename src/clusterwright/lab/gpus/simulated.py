@@ -1,0 +1,96 @@
+"""What the GPUs of a host are, from the cluster file and the catalog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clusterwright import catalog
+from clusterwright.catalog import software
+from clusterwright.catalog.gpu import Gpu
+from clusterwright.errors import WrightError
+from clusterwright.plan.machines import gpu_like
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.nodes import Gpus
+
+POWER_W = 300  # of a model that the catalog does not have: a PCIe card's
+MEMORY_BYTES = 80 * 2**30  # same
+PCIE_GEN = 4  # same
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """The GPUs of one host; all are alike. `link_mbps` is the rate of one NVLink in megabytes per second."""
+
+    seed: str
+    count: int
+    name: str
+    arch: str
+    capability: str
+    memory_bytes: int
+    power_w: int
+    pcie_gen: int
+    nvlinks: int
+    link_mbps: int
+    sockets: tuple[int, ...]
+    driver: str
+    cuda: str
+
+    def address(self, index: int) -> str:
+        """Where GPU `index` is on the PCI bus, as nvidia-smi has it; 16 buses a domain, as boxes of 8 use them."""
+        return f"{index // 16:08X}:{0x07 + 0x10 * (index % 16):02X}:00.0"
+
+    def kernel_address(self, index: int) -> str:
+        """The same as the kernel writes it."""
+        return self.address(index)[4:].lower()
+
+    def uuid(self, index: int) -> str:
+        """An identity that no real GPU has: its first group is all zeros."""
+        digits = f"{self.seed}{index:04x}"[-24:]
+        return f"GPU-00000000-{digits[:4]}-{digits[4:8]}-{digits[8:12]}-{digits[12:]}"
+
+
+def simulated(cluster: Cluster, gpus: Gpus | None, seed: str) -> Simulated | None:
+    """The GPUs that a lab gives such a host; None where there are none, or another vendor's."""
+    if gpus is None:
+        return None
+    known = _known(gpus)
+    if known and known.vendor != "NVIDIA":
+        return None
+    release = software.newest_for(known.arch) if known else None
+    generation = software.generations().get(known.arch) if known else None
+    links = _nvlinks(known) if known and gpus.nvlink else 0
+    return Simulated(
+        seed=seed,
+        count=gpus.count,
+        name=f"Simulated NVIDIA {known.name.upper()}" if known else f"Simulated {gpus.model}",
+        arch=known.arch if known else "",
+        capability=generation.sm if generation else "",
+        memory_bytes=int(gpus.memory or (known.usable_bytes if known else MEMORY_BYTES)),
+        power_w=int(known.power_w if known and known.power_w else POWER_W),
+        pcie_gen=known.pcie_gen if known and known.pcie_gen else PCIE_GEN,
+        nvlinks=links,
+        link_mbps=int(known.link_bytes_per_s / 1e6 / links) if known and links else 0,
+        sockets=gpus.sockets,
+        driver=_three_parts(cluster.software.driver or (release.driver if release else "580.65")),
+        cuda=cluster.software.cuda or (release.cuda if release else ""),
+    )
+
+
+def _known(gpus: Gpus) -> Gpu | None:
+    try:
+        return gpu_like(gpus, catalog.gpus().values())
+    except WrightError:
+        return None
+
+
+# NVLinks of one GPU: datasheets of V100, A100, H100, B200; none of the others joins a whole host
+_LINKS = {"Volta": 6, "Ampere": 12, "Hopper": 18, "Blackwell": 18}
+
+
+def _nvlinks(gpu: Gpu) -> int:
+    return _LINKS.get(gpu.arch, 0) if gpu.link_bytes_per_s else 0
+
+
+def _three_parts(version: str) -> str:
+    """580.65 as 580.65.00: drivers have three numbers, and cluster files may name fewer."""
+    return ".".join([*version.split("."), "00", "00"][: max(3, version.count(".") + 1)])

@@ -1,0 +1,66 @@
+"""`topo -m` and `nvlink -s`: what joins GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from clusterwright.lab.gpus.smi.nvml import Gpu, NvmlError
+
+_LINK_COUNT, _LINK_SPEED_MBPS = 91, 90  # NVML_FI_DEV_NVLINK_LINK_COUNT, _SPEED_MBPS_COMMON
+_WORDS = {40: "NODE", 50: "SYS"}
+LEGEND = """
+Legend:
+
+  X    = Self
+  SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes (e.g., QPI/UPI)
+  NODE = Connection traversing PCIe as well as the interconnect between PCIe Host Bridges within a NUMA node
+  NV#  = Connection traversing a bonded set of # NVLinks
+"""
+
+
+def links(gpu: Gpu) -> list[bool]:
+    """Each NVLink of the GPU: True for one that is active; [] where it has none."""
+    try:
+        count = gpu.field(_LINK_COUNT)
+        return [bool(gpu.number("nvmlDeviceGetNvLinkState", link)) for link in range(count)]
+    except NvmlError:
+        return []
+
+
+def topology(gpus: Sequence[Gpu]) -> Iterator[str]:
+    """A matrix of how every two are joined."""
+    yield "\t".join(["", *(f"GPU{gpu.index}" for gpu in gpus), "CPU Affinity", "NUMA Affinity"])
+    for one in gpus:
+        node = str(one.number("nvmlDeviceGetNumaNodeId"))
+        yield "\t".join([f"GPU{one.index}", *(_between(one, other) for other in gpus), "N/A", node])
+    yield LEGEND
+
+
+def _between(one: Gpu, other: Gpu) -> str:
+    if one is other:
+        return " X "
+    if joined := min(sum(links(one)), sum(links(other))):
+        return f"NV{joined}"
+    return _WORDS.get(one.between(other), "PHB")
+
+
+def link_lines(gpus: Sequence[Gpu]) -> Iterator[str]:
+    """Every link of every GPU, with its rate or that it is down."""
+    for gpu in gpus:
+        yield f"GPU {gpu.index}: {gpu.text('nvmlDeviceGetName')} (UUID: {gpu.text('nvmlDeviceGetUUID')})"
+        for number, active in enumerate(links(gpu)):
+            speed = f"{gpu.field(_LINK_SPEED_MBPS) / 1000:g} GB/s"
+            yield f"\t Link {number}: {speed if active else '<inactive>'}"
+
+
+_COUNTERS = ("Replay Errors", "Recovery Errors", "CRC Errors")
+
+
+def error_lines(gpus: Sequence[Gpu]) -> Iterator[str]:
+    """The error counters of every link (`nvlink -e`)."""
+    for gpu in gpus:
+        yield f"GPU {gpu.index}: {gpu.text('nvmlDeviceGetName')} (UUID: {gpu.text('nvmlDeviceGetUUID')})"
+        for number, _ in enumerate(links(gpu)):
+            for counter, words in enumerate(_COUNTERS):
+                count = gpu.big("nvmlDeviceGetNvLinkErrorCounter", number, counter)
+                yield f"\t Link {number}: {words}: {count}"

@@ -1,0 +1,144 @@
+"""The command line of `nvidia-smi`: as much of it as clusters are looked at with."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from clusterwright.lab.gpus.smi import full, joined, query, table
+from clusterwright.lab.gpus.smi.fields import fields
+from clusterwright.lab.gpus.smi.nvml import GPU_IS_LOST, Gpu, Nvml, NvmlError
+from clusterwright.lab.gpus.smi.reset import InUseError, reset
+
+DRIVER_FILES = Path("/proc/driver/nvidia/gpus")
+EXIT_USAGE, EXIT_NOT_FOUND, EXIT_NO_LIBRARY = 2, 6, 12  # nvidia-smi(1), RETURN VALUE
+EXIT_OTHER = 255  # "Other error", the same page
+NOT_LOADED, MISMATCH = 9, 18
+_FAILED = {
+    NOT_LOADED: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that"
+    " the latest NVIDIA driver is installed and running.\n",
+    MISMATCH: "Failed to initialize NVML: Driver/library version mismatch",
+}
+
+
+class _Parser(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        print(f"Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n{message}")  # noqa: T201 (a program)
+        sys.exit(EXIT_USAGE)
+
+
+def _parser() -> ArgumentParser:
+    parser = _Parser(prog="nvidia-smi", description=table.FIRST)
+    parser.add_argument("-L", "--list-gpus", action="store_true")
+    parser.add_argument("-q", "--query", action="store_true")
+    parser.add_argument("-d", "--display", type=_sections, default=())
+    parser.add_argument("-i", "--id", default="")
+    parser.add_argument("-r", "--gpu-reset", action="store_true")
+    parser.add_argument("--query-gpu", default="")
+    parser.add_argument("--query-remapped-rows", default="")
+    parser.add_argument("--query-retired-pages", default="")
+    parser.add_argument("--query-compute-apps", default="")
+    parser.add_argument("--format", default="")
+    parser.add_argument("--help-query-gpu", action="store_true")
+    parser.add_argument("--version", action="store_true")
+    commands = parser.add_subparsers(dest="command")
+    commands.add_parser("topo").add_argument("-m", "--matrix", action="store_true", required=True)
+    nvlink = commands.add_parser("nvlink")
+    nvlink.add_argument("-s", "--status", action="store_true")
+    nvlink.add_argument("-e", "--errorcounters", action="store_true")
+    return parser
+
+
+def _sections(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip().upper() for name in text.split(","))
+    if strange := set(names) - set(full.DISPLAY):
+        raise ArgumentTypeError(f"{min(strange)} is none of {', '.join(full.DISPLAY)}")
+    return names
+
+
+def main(words: Sequence[str]) -> int:
+    """Print what was asked; the exit code is the real program's, a lost GPU's 15 included."""
+    asked = _parser().parse_args(words)
+    if asked.help_query_gpu:
+        print("\n".join(sorted(fields())))  # noqa: T201 (a program)
+        return 0
+    try:
+        nvml = Nvml()
+        gpus, failures = _gpus(nvml, asked.id)
+        for line in _lines(nvml, gpus, asked):
+            print(line)  # noqa: T201 (a program)
+    except OSError:
+        print("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.")  # noqa: T201 (a program)
+        return EXIT_NO_LIBRARY
+    except InUseError as why:
+        print(why)  # noqa: T201 (a program)
+        return EXIT_OTHER
+    except query.UsageError as why:
+        print(why)  # noqa: T201 (a program)
+        return EXIT_USAGE
+    except NvmlError as why:
+        print(_FAILED.get(why.code, f"Failed to initialize NVML: {why}"))  # noqa: T201 (a program)
+        return why.code
+    for failure in failures:
+        print(failure)  # noqa: T201 (a program)
+    return GPU_IS_LOST if failures else 0
+
+
+def _lines(nvml: Nvml, gpus: list[Gpu], asked: Namespace) -> Iterator[str]:
+    rows = asked.query_gpu or asked.query_remapped_rows or asked.query_retired_pages
+    if rows or asked.query_compute_apps:
+        flags = frozenset(word.strip() for word in asked.format.split(","))
+        if "csv" not in flags:
+            raise query.UsageError('"--format=" switch is missing or its value is not csv.')
+        if rows:
+            return query.gpu_rows(rows, gpus, flags)
+        return query.process_rows(asked.query_compute_apps, gpus, flags)
+    if asked.gpu_reset:
+        return reset(gpus)
+    if asked.list_gpus:
+        return (
+            f"GPU {gpu.index}: {gpu.text('nvmlDeviceGetName')} (UUID: {gpu.text('nvmlDeviceGetUUID')})"
+            for gpu in gpus
+        )
+    if asked.version:
+        return iter((f"NVIDIA-SMI version  : {nvml.text('nvmlSystemGetDriverVersion')} (simulated)",))
+    if asked.command == "topo":
+        return joined.topology(gpus)
+    if asked.command == "nvlink":
+        return joined.error_lines(gpus) if asked.errorcounters else joined.link_lines(gpus)
+    return full.full(nvml, gpus, asked.display) if asked.query else table.table(nvml, gpus)
+
+
+def _gpus(nvml: Nvml, chosen: str) -> tuple[list[Gpu], list[str]]:
+    """The GPUs that answer, of those chosen by index, UUID or PCI address; a sentence for each that does not."""
+    answering: list[Gpu] = []
+    failures: list[str] = []
+    for index in range(nvml.count()):
+        try:
+            gpu = nvml.gpu(index)
+            if not chosen or _is_chosen(gpu, chosen):
+                answering.append(gpu)
+        except NvmlError as why:
+            if chosen and not {str(index), _address(index)} & set(chosen.split(",")):
+                continue
+            failures.append(
+                f"Unable to determine the device handle for GPU {_address(index)}: {why}."
+                "  Reboot the system to recover this GPU"
+            )
+    if chosen and not answering and not failures:
+        raise NvmlError(EXIT_NOT_FOUND, f"No devices were found for {chosen}")
+    return answering, failures
+
+
+def _is_chosen(gpu: Gpu, chosen: str) -> bool:
+    names = {str(gpu.index), gpu.text("nvmlDeviceGetUUID").lower(), gpu.pci().lower(), gpu.pci()[4:].lower()}
+    return any(word.strip().lower() in names for word in chosen.split(","))
+
+
+def _address(index: int) -> str:
+    """Where the kernel knows the GPU: what is lost does not say it itself."""
+    known = sorted(path.name for path in DRIVER_FILES.glob("*"))
+    return known[index] if index < len(known) else str(index)

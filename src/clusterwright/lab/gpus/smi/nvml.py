@@ -1,0 +1,185 @@
+"""libnvidia-ml.so.1 by ctypes: one answer a call, or the error as NVML has it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from ctypes import byref, c_int, c_uint, c_ulonglong, c_void_p
+from typing import Any
+
+NOT_SUPPORTED, FUNCTION_NOT_FOUND, CORRUPTED_INFOROM, GPU_IS_LOST = 3, 13, 14, 15
+LIBRARY = "libnvidia-ml.so.1"
+_ROOM = 96
+
+
+class NvmlError(Exception):
+    """An answer other than success: its number, and NVML's words for it."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+class Process(ctypes.Structure):
+    """nvmlProcessInfo_t."""
+
+    _fields_ = (
+        ("pid", c_uint),
+        ("used", c_ulonglong),
+        ("gpu_instance", c_uint),
+        ("compute_instance", c_uint),
+    )
+
+
+class Memory(ctypes.Structure):
+    """nvmlMemory_v2_t."""
+
+    _fields_ = (
+        ("version", c_uint),
+        ("total", c_ulonglong),
+        ("reserved", c_ulonglong),
+        ("free", c_ulonglong),
+        ("used", c_ulonglong),
+    )
+
+
+class Field(ctypes.Structure):
+    """nvmlFieldValue_t, for values that are whole numbers."""
+
+    _fields_ = (
+        ("field", c_uint),
+        ("scope", c_uint),
+        ("timestamp", ctypes.c_longlong),
+        ("latency", ctypes.c_longlong),
+        ("kind", c_int),
+        ("answer", c_int),
+        ("value", c_ulonglong),
+    )
+
+
+class Nvml:
+    """The library, loaded and initialised."""
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(LIBRARY)
+        self._library.nvmlErrorString.restype = ctypes.c_char_p
+        self.call("nvmlInit_v2")
+
+    def call(self, function: str, *arguments: Any) -> None:
+        """Call it.
+
+        Raises:
+            NvmlError: any answer but success; also where the library has no such function.
+        """
+        try:
+            code = getattr(self._library, function)(*arguments)
+        except AttributeError:
+            raise NvmlError(FUNCTION_NOT_FOUND, "Function Not Found") from None
+        if code:
+            raise NvmlError(code, self._library.nvmlErrorString(code).decode())
+
+    def text(self, function: str) -> str:
+        """A text about the whole system."""
+        buffer = ctypes.create_string_buffer(_ROOM)
+        self.call(function, buffer, c_uint(_ROOM))
+        return buffer.value.decode()
+
+    def cuda(self) -> str:
+        """The newest CUDA that the driver takes, as 12.4; NVML says 12040."""
+        version = c_int()
+        self.call("nvmlSystemGetCudaDriverVersion_v2", byref(version))
+        return f"{version.value // 1000}.{version.value % 1000 // 10}"
+
+    def count(self) -> int:
+        """How many GPUs the driver knows, also those that are lost."""
+        count = c_uint()
+        self.call("nvmlDeviceGetCount_v2", byref(count))
+        return count.value
+
+    def gpu(self, index: int) -> Gpu:
+        """The GPU of that index."""
+        handle = c_void_p()
+        self.call("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle))
+        return Gpu(self, index, handle)
+
+
+class Gpu:
+    """One GPU that the driver has found."""
+
+    def __init__(self, nvml: Nvml, index: int, handle: c_void_p) -> None:
+        self.nvml, self.index, self.handle = nvml, index, handle
+
+    def text(self, function: str) -> str:
+        """A text about it."""
+        buffer = ctypes.create_string_buffer(_ROOM)
+        self.nvml.call(function, self.handle, buffer, c_uint(_ROOM))
+        return buffer.value.decode()
+
+    def number(self, function: str, *arguments: int) -> int:
+        """A number, of what the arguments choose."""
+        number = c_uint()
+        self.nvml.call(function, self.handle, *map(c_uint, arguments), byref(number))
+        return number.value
+
+    def big(self, function: str, *arguments: int) -> int:
+        """A number of 64 bits."""
+        number = c_ulonglong()
+        self.nvml.call(function, self.handle, *map(c_uint, arguments), byref(number))
+        return number.value
+
+    def numbers(self, function: str, count: int) -> list[int]:
+        """Several numbers that one call gives."""
+        numbers = [c_uint() for _ in range(count)]
+        self.nvml.call(function, self.handle, *map(byref, numbers))
+        return [number.value for number in numbers]
+
+    def utilization(self) -> tuple[int, int]:
+        """How busy its processors and its memory were lately, in percent."""
+        both = (c_uint * 2)()
+        self.nvml.call("nvmlDeviceGetUtilizationRates", self.handle, both)
+        return both[0], both[1]
+
+    def retired_pages(self, cause: int) -> int:
+        """How many pages were retired for that cause."""
+        count, pages = c_uint(512), (c_ulonglong * 512)()
+        self.nvml.call("nvmlDeviceGetRetiredPages", self.handle, c_int(cause), byref(count), pages)
+        return count.value
+
+    def between(self, other: Gpu) -> int:
+        """Where the paths to both meet: NVML's number for it."""
+        level = c_uint()
+        self.nvml.call("nvmlDeviceGetTopologyCommonAncestor", self.handle, other.handle, byref(level))
+        return level.value
+
+    def memory(self) -> Memory:
+        """Its memory in bytes."""
+        memory = Memory(version=ctypes.sizeof(Memory) | 2 << 24)
+        self.nvml.call("nvmlDeviceGetMemoryInfo_v2", self.handle, byref(memory))
+        return memory
+
+    def pci(self) -> str:
+        """Its address, as 00000000:07:00.0."""
+        layout = ctypes.create_string_buffer(68)  # nvmlPciInfo_t: busId is in its last 32 bytes
+        self.nvml.call("nvmlDeviceGetPciInfo_v3", self.handle, layout)
+        return layout.raw[36:].split(b"\0")[0].decode()
+
+    def pci_ids(self) -> tuple[int, int]:
+        """Device and subsystem, as PCI has them."""
+        layout = (c_uint * 17)()
+        self.nvml.call("nvmlDeviceGetPciInfo_v3", self.handle, layout)
+        return layout[7], layout[8]
+
+    def field(self, number: int) -> int:
+        """One of NVML's fields."""
+        field = Field(field=number)
+        self.nvml.call("nvmlDeviceGetFieldValues", self.handle, c_int(1), byref(field))
+        if field.answer:
+            raise NvmlError(field.answer, "Not Supported")
+        return int(field.value)
+
+    def processes(self) -> Iterator[Process]:
+        """What computes on it."""
+        room = c_uint(64)
+        found = (Process * room.value)()
+        self.nvml.call("nvmlDeviceGetComputeRunningProcesses_v3", self.handle, byref(room), found)
+        yield from found[: room.value]

@@ -1,0 +1,90 @@
+"""`--query-gpu` and `--query-compute-apps`: rows of values, with commas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from clusterwright.lab.gpus.smi.fields import MIB, fields
+from clusterwright.lab.gpus.smi.nvml import FUNCTION_NOT_FOUND, GPU_IS_LOST, NOT_SUPPORTED, Gpu, NvmlError
+
+Value = Callable[[], object]
+
+
+class UsageError(Exception):
+    """What was asked cannot be asked; the words are for the user."""
+
+
+def value_of(gpu: Gpu, name: str) -> str:
+    """The field's value without its unit; in brackets what it has none for."""
+    return _said(lambda: fields()[name].read(gpu))
+
+
+def _said(read: Value) -> str:
+    try:
+        return str(read())
+    except NvmlError as why:
+        if why.code in (NOT_SUPPORTED, FUNCTION_NOT_FOUND):
+            return "[N/A]"
+        return f"[{'GPU is lost' if why.code == GPU_IS_LOST else 'Unknown Error'}]"
+
+
+def gpu_rows(asked: str, gpus: Iterable[Gpu], flags: frozenset[str]) -> Iterator[str]:
+    """A line for each GPU, and one before them unless told `noheader`.
+
+    Raises:
+        UsageError: a field that there is not.
+    """
+    known = fields()
+    names = [name.strip() for name in asked.split(",")]
+    _refuse_strange(names, known)
+    units = [known[name].unit for name in names]
+    yield from _header(names, units, flags)
+    for gpu in gpus:
+        yield _line([value_of(gpu, name) for name in names], units, flags)
+
+
+_PROCESS = {
+    "timestamp": "", "gpu_name": "", "gpu_bus_id": "", "gpu_serial": "", "gpu_uuid": "", "pid": "",
+    "process_name": "", "name": "", "used_gpu_memory": "MiB", "used_memory": "MiB",
+}  # fmt: skip
+
+
+def process_rows(asked: str, gpus: Iterable[Gpu], flags: frozenset[str]) -> Iterator[str]:
+    """A line for each process that computes."""
+    names = [name.strip() for name in asked.split(",")]
+    _refuse_strange(names, _PROCESS)
+    units = [_PROCESS[name] for name in names]
+    yield from _header(names, units, flags)
+    for gpu in gpus:
+        for process in gpu.processes():
+            own = {"pid": str(process.pid), "used_gpu_memory": str(process.used // MIB)}
+            own |= {"used_memory": own["used_gpu_memory"], "process_name": _program(process.pid)}
+            own["name"] = own["process_name"]
+            yield _line([own.get(name) or value_of(gpu, name) for name in names], units, flags)
+
+
+def _program(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")
+    except OSError:
+        return "[Not Found]"
+
+
+def _refuse_strange(names: list[str], known: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UsageError(f'Field "{name}" is not a valid field to query.\n')
+
+
+def _header(names: list[str], units: list[str], flags: frozenset[str]) -> Iterator[str]:
+    if "noheader" not in flags:
+        pairs = zip(names, units, strict=True)
+        yield ", ".join(f"{name} [{unit}]" if unit else name for name, unit in pairs)
+
+
+def _line(values: list[str], units: list[str], flags: frozenset[str]) -> str:
+    if "nounits" in flags:
+        return ", ".join(values)
+    pairs = zip(values, units, strict=True)
+    return ", ".join(f"{value} {unit}" if unit and value[0] != "[" else value for value, unit in pairs)

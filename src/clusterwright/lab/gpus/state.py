@@ -1,0 +1,58 @@
+"""The state file of a host's GPUs: what they were made as, and over it one file for each thing done to them.
+
+A file that ends in `.lasting` stays until it is taken back, as what a GPU has in its own memory does; one that
+ends in `.boot` is gone after the next boot. The host puts them together when it boots, and we do when we change
+one. The folder is the machine's, bound into the host, so that it can be written to while the host is down.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clusterwright.edge.files import write_whole
+from clusterwright.lab.gpus.library import SONAME, nvidia_smi
+from clusterwright.lab.gpus.made import driver_files, lines, made
+from clusterwright.lab.gpus.simulated import Simulated
+from clusterwright.lab.laying import lay
+
+INSIDE = "/run/clusterwright-lab/gpus"
+STATE = "state"
+DRIVER = "/usr/lib/clusterwright-lab/driver"  # the version of the driver's package, where one is installed
+AT_BOOT = f"""if cd {INSIDE} 2>/dev/null; then
+  rm -f ./*.boot
+  if read -r version 2>/dev/null < {DRIVER}; then
+    printf 'driver.version %s\ndriver.nvml 13.%s\n' "$version" "$version" > driver.lasting
+    [ ! -f proc/nvidia/version ] || sed -i "s/(simulated)  [0-9.]*/(simulated)  $version/" proc/nvidia/version
+  fi
+  cat made ./*.lasting > new 2>/dev/null
+  mv new {STATE}
+  [ ! -d /proc/driver ] || mount --bind proc /proc/driver
+  cd /
+fi
+"""
+
+
+def install(gpus: Simulated, library: Path, folder: Path, root: Path) -> None:
+    """A host that has not booted has the library, nvidia-smi, and the state of sound GPUs."""
+    lay(root / "usr/lib", {SONAME: library.read_bytes()}, mode=0o755)
+    lay(root / "usr/bin", {"nvidia-smi": nvidia_smi()}, mode=0o755)
+    lay(folder / "proc", dict(driver_files(gpus)))
+    lay(folder, {"made": made(gpus), STATE: made(gpus)})
+
+
+def put(folder: Path, name: str, rows: dict[str, object], index: int | None = None, *, lasting: bool) -> None:
+    """From now on the keys of that GPU, or of the driver, have these values."""
+    write_whole(folder / f"{name}.{'lasting' if lasting else 'boot'}", lines(rows, index))
+    _put_together(folder)
+
+
+def take(folder: Path, name: str) -> None:
+    """What was put under that name counts no more."""
+    for ending in ("lasting", "boot"):
+        (folder / f"{name}.{ending}").unlink(missing_ok=True)
+    _put_together(folder)
+
+
+def _put_together(folder: Path) -> None:
+    parts = [folder / "made", *sorted(folder.glob("*.lasting")), *sorted(folder.glob("*.boot"))]
+    write_whole(folder / STATE, "".join(part.read_text() for part in parts))

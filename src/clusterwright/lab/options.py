@@ -1,0 +1,20 @@
+"""Options of faults, as a user types them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+
+def whole(options: Mapping[str, str], name: str, otherwise: int, below: int) -> int:
+    """The option as a number from 0.
+
+    Raises:
+        WrightError: it is another text, or not below the limit.
+    """
+    text = options.get(name, str(otherwise))
+    if not (text.isascii() and text.isdecimal() and int(text) < below):
+        what, mend = f"--{name} {text} is not there", f"a number from 0 to {below - 1}"
+        raise WrightError.of("lab-fault-option", what, mend, exit_code=EXIT_USAGE)
+    return int(text)

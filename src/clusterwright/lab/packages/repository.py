@@ -1,0 +1,114 @@
+"""A flat repository of deb packages, built and signed here."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import tomllib
+from email.utils import formatdate
+from pathlib import Path
+
+from clusterwright.edge.files import write_whole
+from clusterwright.edge.processes import run
+from clusterwright.errors import WrightError
+from clusterwright.lab.packages.contents import StandIn
+
+NEEDED = ("dpkg-deb", "gpg", "gpgconf")
+KEY, LIST = "key.asc", "Packages"
+_TABLE = Path(__file__).with_name("standins.toml")
+
+
+def standins() -> tuple[StandIn, ...]:
+    """Every package in every version that there is."""
+    rows = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["packages"]
+    keys = ("depends", "conflicts", "files", "daemon")
+    return tuple(
+        StandIn(
+            name,
+            full,
+            programs=tuple(row.get("programs", ())),
+            **{key: row[key] for key in keys if key in row},
+        )
+        for row in rows
+        for name in row["names"]
+        for full in row["versions"]
+    )
+
+
+def build(folder: Path, home: Path) -> None:
+    """The folder is a repository, signed by a key of its own that is kept in `home`.
+
+    Raises:
+        WrightError: a program is missing, or says no.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)
+    for one in standins():
+        _deb(one, folder / one.file_name)
+    make_key(home)
+    write_whole(folder / KEY, public_key(home), mode=0o644)
+    sign(folder, home)
+
+
+def sign(folder: Path, home: Path) -> None:
+    """The list of what lies in the folder, and over it a signature."""
+    listed = "\n".join(_entry(one, folder / one.file_name) for one in standins())
+    write_whole(folder / LIST, listed, mode=0o644)
+    data = listed.encode()
+    release = (
+        f"Origin: clusterwright-lab\nLabel: stand-ins\nSuite: lab\nDate: {formatdate(usegmt=True)}\n"
+        f"SHA256:\n {hashlib.sha256(data).hexdigest()} {len(data)} {LIST}\n"
+    )
+    write_whole(folder / "Release", release, mode=0o644)
+    signed = _gpg(home, "--clearsign", "--output", "-", str(folder / "Release"))
+    write_whole(folder / "InRelease", signed, mode=0o644)
+
+
+def public_key(home: Path) -> str:
+    """As a cluster file would have it."""
+    return _gpg(home, "--armor", "--export")
+
+
+def make_key(home: Path) -> None:
+    """A key that signs, without a pass phrase, gone with the lab."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    home.chmod(0o700)
+    _gpg(home, "--passphrase", "", "--quick-gen-key", "clusterwright lab", "ed25519", "sign", "never")
+
+
+def _gpg(home: Path, *words: str) -> str:
+    try:
+        return _must("gpg", "--homedir", str(home), "--batch", "--quiet", "--yes", *words)
+    finally:
+        run(("gpgconf", "--homedir", str(home), "--kill", "all"))  # its agent would outlive us
+
+
+def _deb(one: StandIn, place: Path) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name) / "root"
+        for path, (text, mode) in {"DEBIAN/control": (one.control(), 0o644), **one.tree()}.items():
+            file = root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+            file.chmod(mode)
+        for folder in (root, *(each for each in root.rglob("*") if each.is_dir())):
+            folder.chmod(0o755)  # whatever the umask of whoever makes the lab
+        _must("dpkg-deb", "--root-owner-group", "-Znone", "--build", str(root), str(place))
+
+
+def _entry(one: StandIn, place: Path) -> str:
+    """The package as apt's list has it."""
+    data = place.read_bytes()
+    sums = f"Filename: ./{place.name}\nSize: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n"
+    return one.control() + sums
+
+
+def _must(*argv: str) -> str:
+    done = run(argv, timeout_s=60)
+    if not done.ok:
+        raise WrightError.of(
+            "lab-packages",
+            f"`{' '.join(argv[:1])}` failed: {done.last_lines(3)}",
+            "apt-get install dpkg gpg gpg-agent, then bring the lab up again",
+        )
+    return done.out

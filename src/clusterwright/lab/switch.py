@@ -1,0 +1,102 @@
+"""The process behind the lab's switch: one request after another, until the lab is gone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+from clusterwright.errors import WrightError
+from clusterwright.lab import boot, state
+from clusterwright.lab.faults import kill_host
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+
+POWER_OFF = signal.SIGRTMIN + 4  # systemd(1): starts poweroff.target
+REQUEST_S = 5  # a request is one line, sent at once
+REST_S = 1.0
+LIES, SLOW, CUT = "power-lies", "power-slow", "kill-host"
+
+
+def serve(name: str, path: Path) -> None:
+    """Until the lab is gone; each request in a process of its own, so that a slow one holds up no other."""
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+        door.bind(str(path))
+        path.chmod(0o666)  # the folder is in one host only, and no user of a lab is a stranger
+        door.listen(64)
+        door.settimeout(REST_S)
+        while state.read(name) is not None:
+            _reap()
+            try:
+                line, _ = door.accept()
+            except TimeoutError:
+                continue
+            if os.fork() == 0:
+                os._exit(_serve_one(name, line))
+            line.close()
+
+
+def _reap() -> None:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return
+
+
+def _serve_one(name: str, line: socket.socket) -> int:
+    """One request: {verb, hosts} in, {host: words} out."""
+    with line:
+        line.settimeout(REQUEST_S)
+        with line.makefile("rwb") as both:
+            asked = json.loads(both.readline())
+            said = {host: _answer(name, asked["verb"], host) for host in asked["hosts"]}
+            both.write(json.dumps(said).encode() + b"\n")
+    return 0
+
+
+def _answer(name: str, verb: str, host: str) -> str:
+    """Words where it cannot be done; what the faults of the host want goes first."""
+    try:
+        lab = state.require(name)
+        one = lab.layout.host(host)
+        if verb == "state":
+            return "on" if boot.is_running(lab.processes.get(host)) else "off"
+        faults = {fault.kind: fault.options for fault in lab.faults if fault.host == host}
+        if verb == "on" and CUT in faults:
+            return f"{host} has no power (kill-host)"
+        if LIES in faults:
+            return ""
+        if verb == "on" and SLOW in faults:
+            time.sleep(float(faults[SLOW].get("seconds", "10")))
+        with state.locked(lab.folder):
+            switch(state.require(name), one, verb)
+    except WrightError as why:
+        return str(why)
+    return ""
+
+
+def switch(lab: LabState, one: LabHost, verb: str) -> None:
+    """The host is on its way there; the journal says what was wanted, so that `up` leaves it as it is."""
+    keeper = lab.processes.get(one.name)
+    running = boot.is_running(keeper)
+    wanted = lab.switched_off - {one.name} if verb == "on" else lab.switched_off | {one.name}
+    if wanted != lab.switched_off:
+        lab = state.write(dataclasses.replace(lab, switched_off=wanted))
+    if verb == "on" and not running:
+        kill_host.undo(lab, one, {})
+    if verb == "kill":
+        kill_host.strike(lab, one, {})
+    first = boot.init_of(keeper) if keeper and verb == "off" else None
+    if first is not None:
+        os.kill(first, POWER_OFF)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], Path(sys.argv[2]))

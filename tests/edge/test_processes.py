@@ -1,0 +1,31 @@
+"""Who hears Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+CHILD = "import time; print('on', flush=True); time.sleep(1); print('over', flush=True)"
+PROGRAM = f"""
+import signal, sys
+from clusterwright.edge.processes import stream
+if sys.argv[1] == "deaf":
+    signal.signal(signal.SIGINT, lambda *_: print("heard", flush=True))
+sys.exit(stream([sys.executable, "-c", {CHILD!r}], deaf=sys.argv[1] == "deaf"))
+"""
+
+
+@pytest.mark.parametrize(("how", "said", "code"), [("deaf", "heard\nover\n", 0), ("hearing", "", -2)])
+def test_a_command_that_is_deaf_outlives_the_terminals_interrupt(how, said, code):
+    """The signal goes to the whole group; else it ends the command, and us."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, how], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        assert process.stdout.readline() == "on\n"
+        os.killpg(process.pid, signal.SIGINT)
+        rest = process.stdout.read()
+
+    assert (rest, process.returncode) == (said, code)
