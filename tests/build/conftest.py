@@ -79,7 +79,7 @@ class Heart:
             run(host, f"setsid nohup timeout 900 sh -c '{beside}' >/dev/null 2>&1 </dev/null &")
         self.before = self.processes()
 
-    def until(self, true, limit_s=60):
+    def until(self, true, limit_s=150):
         """Wait for it."""
         end = time.monotonic() + limit_s
         while not true():
@@ -129,7 +129,7 @@ class Heart:
         self.until(lambda: not self.run("control", gone).strip())
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def heart():
     """Starts a job with a heartbeat."""
     return Heart
@@ -209,7 +209,8 @@ print(json.dumps({
 
 @pytest.fixture
 def site(lab_cluster, tmp_path):
-    """The shared lab as a test may change it; afterwards it is what its own file says again."""
+    """The shared lab, at rest, as a test may change it; afterwards it is what its own file says again."""
+    lab_cluster.rest()
     site = Site(lab_cluster, tmp_path)
     yield site
     assert site.apply().ok

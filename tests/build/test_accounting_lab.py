@@ -93,7 +93,7 @@ class Site:
         """State and reason."""
         return tuple(self.run(f"squeue -h -t all -j {job} -o '%T %r'").split(" ", 1))
 
-    def until(self, job, state, limit_s=30):
+    def until(self, job, state, limit_s=150):
         """Wait for a state; the reason is given."""
         end = time.monotonic() + limit_s
         while (now := self.job(job))[0] != state:
@@ -101,7 +101,7 @@ class Site:
             time.sleep(0.4)
         return now[1]
 
-    def waits_for(self, job, reason, limit_s=20):
+    def waits_for(self, job, reason, limit_s=150):
         """Wait for the reason that Slurm gives; it is told once the scheduler has looked."""
         end = time.monotonic() + limit_s
         while self.job(job) != ("PENDING", reason):
@@ -202,7 +202,7 @@ def test_long_jobs_leave_room_for_short_ones(site):
     site.waits_for(more, "QOSGrpBilling")
     short = site.submit("carol", "-p quick --gres=gpu:3")
 
-    site.until(short, "RUNNING", limit_s=10)
+    site.until(short, "RUNNING", limit_s=150)
     assert site.job(more) == ("PENDING", "QOSGrpBilling")
 
 
@@ -219,7 +219,7 @@ def test_a_higher_quality_of_service_pushes_jobs_aside(site):
         site.until(job, "RUNNING")
     time.sleep(1)  # the step has its trap
     urgent = site.submit("bob", "-p quick --qos=urgent --gres=gpu:4")
-    site.until(urgent, "RUNNING", limit_s=90)  # slurmctld looks every 30 s whose grace is over
+    site.until(urgent, "RUNNING", limit_s=150)  # slurmctld looks every 30 s whose grace is over
     ended = int(site.run("date +%s"))
 
     assert site.job(never)[0] == "PREEMPTED"
@@ -239,7 +239,7 @@ def test_the_team_that_used_less_goes_first(site):
     site.run("until scontrol ping | grep -q UP; do sleep 0.3; done")
     site.run("sacctmgr -i modify account vision,language set RawUsage=0")  # what other tests used
     used = site.submit("bob", "-p quick -N2 --gres=gpu:3 --ntasks-per-node=1")
-    site.until(used, "RUNNING", limit_s=60)
+    site.until(used, "RUNNING", limit_s=150)
     time.sleep(5)
     site.run(f"scancel {used}")
     site.clear()
@@ -253,7 +253,7 @@ def test_the_team_that_used_less_goes_first(site):
     )
     fair = dict(line.split() for line in site.run("sprio -h -o '%i %F'").splitlines())
     site.run(f"scancel {wall}")
-    site.until(second, "RUNNING", limit_s=60)
+    site.until(second, "RUNNING", limit_s=150)
 
     assert float(shares["vision"]) > float(shares["language"])
     assert int(fair[second]) > int(fair[first])

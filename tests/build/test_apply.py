@@ -1,7 +1,6 @@
 """An apply over hosts that answer by a function: who is asked what, and what becomes of each answer."""
 
 import json
-import time
 import zlib
 
 import pytest
@@ -197,8 +196,8 @@ def test_costs_come_back_as_costs(cluster):
     ]
 
 
-def test_a_thousand_hosts_are_looked_at_in_seconds(altered):
-    """Our own share of it: what is wanted of each, and its bundle; 4 s on one quiet core, and 30 would be a slip."""
+def test_a_thousand_hosts_are_asked_once_each(altered):
+    """What is wanted of each, and its bundle; how long that takes is measured by bench/scale.py."""
     subnets = {
         f"networks.{name}.subnet": f"10.{index}.0.0/16"
         for index, name in enumerate(("management", "compute", "storage"), 60)
@@ -209,9 +208,6 @@ def test_a_thousand_hosts_are_looked_at_in_seconds(altered):
     }
     many = altered(subnets | addresses | {"nodes.a100.hosts": "gpu-node[1-1000]", "lab": None})
     hosts = Hosts(changes=())
-    started = time.process_time()
     report = apply(many, "cluster.yaml", hosts.remote, clock=FakeClock())
-    spent_s = time.process_time() - started
 
     assert (len(hosts.asked("check")), report.ok) == (1001, True)
-    assert spent_s < 30

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from clusterwright.build.bundle import Order, bundle, command
 from clusterwright.build.render.chrony_conf import chrony_conf
 from clusterwright.build.resources import File, Hold, Package
 from clusterwright.build.roles import wanted
+from clusterwright.build.roles.held_packages import FABRIC
 from clusterwright.build.roles.repositories import repositories
 from clusterwright.build.work import read_answer
 from clusterwright.edge.sources import agent_sources
@@ -175,7 +177,7 @@ def test_the_clusters_key_is_of_no_use_elsewhere(site):
     ]
     argv = ["ssh", "-F", "none", "-i", key, *(word for one in options for word in ("-o", one))]
     done = subprocess.run(
-        [*argv, f"alice@{SUBNETS}0.12", "true"], capture_output=True, text=True, check=False, timeout=30
+        [*argv, f"alice@{SUBNETS}0.12", "true"], capture_output=True, text=True, check=False, timeout=150
     )
 
     assert done.returncode == 255
@@ -240,12 +242,13 @@ def test_an_id_that_another_has_is_named_on_its_host_and_the_others_are_finished
     assert made.strip() == "6009"
 
 
-def test_slurms_packages_are_held(site):
+def test_packages_of_slurm_and_of_the_fabric_are_held(site):
     """Also those that only came along; nothing else is."""
     held = site.run("gpu-node1", "apt-mark showhold").split()
 
     assert {"slurmd", "slurm-wlm-basic-plugins"} <= set(held)
-    assert all("slurm" in name for name in held)
+    ours = ("*slurm*", *FABRIC)
+    assert [name for name in held if not any(fnmatch(name, pattern) for pattern in ours)] == []
     assert '"slurm";' in site.run("gpu-node1", "apt-config dump Unattended-Upgrade::Package-Blacklist")
 
 

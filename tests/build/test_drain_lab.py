@@ -4,7 +4,7 @@ import pytest
 
 from clusterwright.build.carry import Care
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
 FEWER_GPUS = {"nodes.a100.gpus.count": 2}
 

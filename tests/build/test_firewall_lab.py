@@ -33,11 +33,12 @@ SERVED = [
     ("srun", 60001, "management", ("control", *COMPUTE), HOSTS),
     ("srun", 63000, "management", ("control", *COMPUTE), HOSTS),
     ("node_exporter", 9100, "management", (*HOSTS, OUTSIDE), HOSTS),
+    ("exporter", 9105, "management", ("control",), HOSTS),
     ("trainings", 29500, "management", COMPUTE, COMPUTE),
     ("trainings", 29500, "compute", COMPUTE, COMPUTE),
 ]
 # slurmdbd's and srun's ports are among those of trainings between compute hosts; 2049: no NFS is served.
-PORTS = (22, 80, 1023, 2049, 3306, 6817, 6818, 6819, 9100, 29500, 60000, 60001, 63000, 63001)
+PORTS = (22, 80, 1023, 2049, 3306, 6817, 6818, 6819, 9100, 9105, 29500, 60000, 60001, 63000, 63001)
 ADDRESSES = {
     ("control", "management"): f"{NET}.0.10",
     ("control", "storage"): f"{NET}.2.10",

@@ -10,6 +10,11 @@ from pathlib import Path
 import pytest
 
 from clusterwright.build.render.job_hooks import FOLDER, PROGRAMS, declared, hook_texts
+from clusterwright.check.checks.gpu_ecc import gpu_ecc
+from clusterwright.check.checks.gpu_remap import gpu_remap
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.gpus import Driver, Gpu
+from clusterwright.check.verdict import Status
 from clusterwright.spec.load import load_cluster
 
 DATA = Path(__file__).parents[1] / "data" / "nvidia_smi"
@@ -19,7 +24,7 @@ DRIVER = """#!/bin/sh
 echo "$*" >>{folder}/calls
 case "$*" in
   *compute-apps*) cat {folder}/apps ;;
-  *query-gpu*) sleep "$(cat {folder}/delay)"; cat {folder}/gpus ;;
+  *query-gpu*) sleep "$(cat {folder}/delay)"; cat {folder}/answer ;;
 esac
 """
 
@@ -52,7 +57,11 @@ class Hooks:
         self._write("calls", "")
         self._write("delay", "0")
         self._write("mounts", f"/dev/sda1 / ext4 rw,relatime 0 0\n/dev/sdb {self.scratch} xfs rw 0 0\n")
+        self._write("addresses", "2: eth1    inet 10.77.1.11/24 brd 10.77.1.255 scope global eth1\n")
+        (folder / "links" / "eth1").mkdir(parents=True)
+        self._write("links/eth1/operstate", "up\n")
         self._write("swaps", "Filename Type Size Used Priority\n")
+        self._write("vmstat", "nr_free_pages 9\noom_kill 3\n")
         self.gpus("healthy")
         cluster = load_cluster(EXAMPLE)
         self._write("declared", declared(cluster, cluster.host("gpu-node1"), "") + self.declare())
@@ -61,9 +70,11 @@ class Hooks:
         """The later value holds."""
         rows = {
             "GPU_DRIVER": 1, "NVIDIA_SMI": self.folder / "nvidia-smi", "DRIVER_FILES": self.folder / "driver",
-            "DMESG": self.folder / "dmesg", "MOUNT_TABLE": self.folder / "mounts",
-            "SWAP_TABLE": self.folder / "swaps", "RUN": self.run_folder, "KEPT": self.folder / "kept",
-            "SOUND": self.folder / "sound",
+            "KERNEL_LOG": self.folder / "dmesg", "MOUNT_TABLE": self.folder / "mounts",
+            "SWAP_TABLE": self.folder / "swaps", "VMSTAT": self.folder / "vmstat",
+            "RUN": self.run_folder, "KEPT": self.folder / "kept",
+            "STATE": self.folder / "state", "PROBE_S": 60, "NETWORKS": "", "ADDRESSES": f"cat {self.folder}/addresses",
+            "LINKS": self.folder / "links", "RDMA": self.folder / "rdma", "RDMA_PORTS": 0,
             "SCRATCH": self.scratch, "SCRATCH_MOUNTED": 1, "LOCAL": self.folder,
             "GPU_FILES": "/dev/null /dev/zero /dev/full /dev/random",
         }  # fmt: skip
@@ -83,7 +94,7 @@ class Hooks:
 
     def gpus(self, name):
         """What the driver says from now on."""
-        shutil.copy(DATA / f"{name}.csv", self.folder / "gpus")
+        shutil.copy(DATA / f"{name}.csv", self.folder / "answer")
 
     def run(self, name, job=7, uid=UID, gpus="0,1", **environment):
         """One of the programs, for a job."""
@@ -115,6 +126,21 @@ def hooks(tmp_path):
 def codes(done):
     """The codes that a program said, in order."""
     return [line.split()[1] for line in done.stderr.splitlines() if line.startswith("wright: ")]
+
+
+def cut(hooks):
+    """The cable of the compute network is out."""
+    hooks.say("links/eth1/operstate", "down\n")
+    hooks.more("NETWORKS='compute=10.77.1.0/24'\n")
+
+
+def ports(hooks, *states):
+    """Two ports are declared, and these are there."""
+    hooks.more("RDMA_PORTS=2 RDMA_LAYER=InfiniBand\n")
+    for number, state in enumerate(states):
+        (hooks.folder / f"rdma/mlx5_{number}/ports/1").mkdir(parents=True)
+        hooks.say(f"rdma/mlx5_{number}/ports/1/link_layer", "InfiniBand\n")
+        hooks.say(f"rdma/mlx5_{number}/ports/1/state", f"{state}\n")
 
 
 def as_user(*argv):
@@ -249,14 +275,65 @@ def test_a_lost_gpu_keeps_jobs_away(hooks):
     assert "Unable to determine the device handle" in done.stderr
 
 
-def test_a_slow_driver_does_not_drain_a_host(hooks):
-    """Without its persistence daemon it needs seconds; the health program finds out whether it hangs."""
-    hooks.say("delay", "10")
-    began = time.monotonic()
+@pytest.mark.parametrize(
+    ("damage", "code"),
+    [
+        (lambda hooks: hooks.more("GPU_FILES='/dev/null /dev/nosuch'\n"), "gpu-file-missing"),
+        (lambda hooks: hooks.say("kernel.log", (DATA / "kernel.log").read_text()), "gpu-xid"),
+        (lambda hooks: hooks.more("MOUNTS=/data\n"), "mount-missing"),
+        (lambda hooks: hooks.more("LEAST_KIB=999999999999\n"), "disk-full"),
+        (cut, "link-down"),
+        (lambda hooks: ports(hooks, "4: ACTIVE", "1: DOWN"), "rdma-down"),
+    ],
+)
+def test_prolog_refuses_what_the_job_would_die_of(hooks, damage, code):
+    """It leaves a note for the health program; where that keeps the host in use, the fault is named and no more."""
+    damage(hooks)
+    refused = hooks.run("prolog")
+    note = (hooks.folder / "state" / "refused").read_text()
+    (hooks.folder / "state" / "beyond").touch()
+    let_in = hooks.run("prolog")
+
+    assert (refused.returncode, let_in.returncode) == (1, 0)
+    assert note.startswith(f"{code} ")
+    assert code in codes(let_in)
+
+
+def test_a_job_without_a_folder_is_refused_in_any_case(hooks):
+    """It would have nowhere to write."""
+    hooks.say("mounts", "/dev/sda1 / ext4 rw 0 0\n")
+    (hooks.folder / "state").mkdir()
+    (hooks.folder / "state" / "beyond").touch()
+
+    assert hooks.run("prolog").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("put", "says"),
+    [
+        ("KERNEL_LOG='sleep 300'\nPROBE_S=1\n", "probe-slow sleep 300 gave no answer in 1 s"),
+        ("KERNEL_LOG=false\n", "probe-blind false failed"),
+        ("ADDRESSES='sleep 300'\nPROBE_S=1\nNETWORKS='storage=10.77.2.0/24'\n", "probe-slow sleep 300"),
+    ],
+)
+def test_a_probe_that_says_nothing_is_named_and_refuses_no_job(hooks, put, says):
+    """Blind is unknown, and never a fault."""
+    hooks.more(put)
     done = hooks.run("prolog")
 
-    assert (done.returncode, codes(done)) == (0, ["gpu-slow"])
-    assert time.monotonic() - began < 8
+    assert done.returncode == 0
+    assert says in done.stderr
+
+
+def test_a_slow_driver_does_not_drain_a_host(hooks):
+    """Without its persistence daemon it needs seconds; the health program finds out whether it hangs."""
+    hooks.say("delay", "300")
+    hooks.more("PROBE_S=1\n")
+    done = hooks.run("prolog")
+    slow = [line for line in done.stderr.splitlines() if "nvidia-smi gave no answer in 1 s" in line]
+
+    assert (done.returncode, len(slow)) == (0, 1)
+    assert set(codes(done)) == {"probe-slow"}
 
 
 def test_a_job_without_gpus_asks_no_driver(hooks):
@@ -271,6 +348,7 @@ def test_a_process_on_a_gpu_is_named_before_and_ended_after(hooks):
     """By the number of the device file: Slurm's GPU 2 is what nvidia-smi calls 3. That of another GPU is let be."""
     process, other = as_user("sleep", "300"), as_user("sleep", "301")
     uuid, free = "GPU-00000003-aaaa-bbbb-cccc-000000000033", "GPU-00000002-aaaa-bbbb-cccc-000000000022"
+    hooks.say("answer", (hooks.folder / "answer").read_text().replace(", 4\n", ", 900\n"))
     hooks.say("apps", f"{uuid}, {process.pid}\n{free}, {other.pid}\n")
     before = hooks.run("prolog", gpus="2")
     hooks.run("prolog", job=8, gpus="3")  # so that leftovers are not looked at
@@ -300,7 +378,7 @@ def test_the_clocks_of_the_jobs_gpus_are_put_back(hooks):
     [
         ("healthy", []),
         ("ecc_on_2", ["gpu-ecc"]),
-        ("remap_pending_on_3", ["gpu-remap"]),
+        ("remap_pending_on_3", []),
         ("remap_failed_on_2", ["gpu-remap-failed"]),
         ("lost_2", ["gpu-lost"]),
     ],
@@ -312,6 +390,31 @@ def test_what_happened_to_any_gpu_during_the_job_is_said(hooks, after, says):
     done = hooks.run("epilog", gpus="0")
 
     assert (done.returncode, codes(done)) == (1 if says else 0, says)
+
+
+def test_counters_that_grew_meanwhile_are_told_and_refuse_no_job(hooks):
+    """Of links, RDMA ports and the kernel's killer; what did not grow, or went back, is not told."""
+    port = hooks.folder / "rdma" / "mlx5_0" / "ports" / "1" / "counters"
+    port.mkdir(parents=True)
+
+    def stand(down, errors, changes, kills):
+        (port / "link_downed").write_text(f"{down}\n")
+        (port / "symbol_error").write_text(f"{errors}\n")
+        hooks.say("links/eth1/carrier_changes", f"{changes}\n")
+        hooks.say("vmstat", f"nr_free_pages 9\noom_kill {kills}\n")
+
+    stand(1, 7, 2, 3)
+    hooks.run("prolog")
+    stand(3, 6, 4, 4)
+    done = hooks.run("epilog")
+
+    assert done.returncode == 0
+    assert sorted(line for line in done.stderr.splitlines() if "counted" in line) == [
+        "wright: counted while job 7 was here: eth1 carrier_changes +2",
+        "wright: counted while job 7 was here: host oom_kill +1",
+        "wright: counted while job 7 was here: mlx5_0 port 1 link_downed +2",
+    ]
+    assert not (hooks.run_folder / "7.counters").exists()
 
 
 def test_errors_from_before_the_job_are_not_the_jobs(hooks):
@@ -351,7 +454,7 @@ def test_xids_of_the_hardware_since_the_prolog_are_said_once(hooks, since, says)
     assert done.returncode == bool(says)
 
 
-HEALTHY = {"PATH": "/nowhere"}
+NOT_OURS = ("munge-silent", "clock-off", "swap-on", "probe-slow")
 
 
 @pytest.mark.parametrize(
@@ -360,22 +463,56 @@ HEALTHY = {"PATH": "/nowhere"}
         (lambda hooks: None, ""),
         (lambda hooks: hooks.gpus("lost_2"), "gpu-lost"),
         (lambda hooks: hooks.gpus("ecc_on_2"), "gpu-ecc"),
-        (lambda hooks: hooks.gpus("remap_pending_on_3"), "gpu-remap"),
+        (lambda hooks: hooks.gpus("remap_pending_on_3"), ""),
+        (lambda hooks: hooks.say("kernel.log", (DATA / "kernel.log").read_text()), "gpu-xid"),
+        (lambda hooks: hooks.more("NETWORKS='compute=10.77.1.0/24'\n"), ""),
+        (lambda hooks: hooks.more("NETWORKS='storage=10.77.2.0/24'\n"), "network-missing"),
+        (cut, "link-down"),
+        (lambda hooks: ports(hooks, "4: ACTIVE", "4: ACTIVE"), ""),
+        (lambda hooks: ports(hooks, "4: ACTIVE", "1: DOWN"), "rdma-down"),
+        (ports, ""),
         (lambda hooks: hooks.gpus("remap_failed_on_2"), "gpu-remap-failed"),
         (lambda hooks: hooks.more("GPU_FILES='/dev/null /dev/nosuch'\n"), "gpu-file-missing"),
         (lambda hooks: hooks.more("NVIDIA_SMI=/nosuch\n"), "gpu-driver-missing"),
+        (lambda hooks: hooks.more("NVIDIA_SMI=/nosuch GPU_DRIVER=if-there\n"), ""),
         (lambda hooks: hooks.more("MOUNTS=/data\n"), "mount-missing"),
         (lambda hooks: hooks.say("mounts", "/dev/sda1 / ext4 ro,relatime 0 0\n"), "mount-read-only"),
         (lambda hooks: hooks.more("LEAST_KIB=999999999999\n"), "disk-full"),
     ],
 )
 def test_health_names_each_fault(hooks, damage, code):
-    """And nothing on a sound host; munge and chrony are this machine's own matter here, so their words are left out."""
+    """And nothing on a sound host; munge, chrony and speed are this machine's own matter: left out."""
     damage(hooks)
     done = hooks.run("health")
-    own = [each for each in codes(done) if each not in ("munge-silent", "clock-off", "swap-on")]
+    own = list(dict.fromkeys(each for each in codes(done) if each not in NOT_OURS))
 
     assert own == ([code] if code else [])
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in DATA.glob("*.csv")))
+def test_health_drains_for_what_a_check_calls_a_fault(hooks, name):
+    """Of each GPU that answers: memory errors and rows that could not be remapped, by one rule in both."""
+    hooks.gpus(name)
+    drains = {line.split()[2] for line in hooks.run("health").stderr.splitlines() if " GPU-0" in line}
+    want = Want(load_cluster(EXAMPLE), load_cluster(EXAMPLE).host("gpu-node1"))
+    driver = Driver(tuple(answering((DATA / f"{name}.csv").read_text())), ())
+    verdicts = [*gpu_ecc.judge(want, driver), *gpu_remap.judge(want, driver)]
+    failed = {f"gpu {v.part.split()[-1]}" for v in verdicts if v.status is Status.FAIL}
+
+    assert {f"gpu {gpu.index}" for gpu in driver.gpus if gpu.uuid in drains} == failed
+
+
+def answering(text):
+    """The GPUs of a recording, as the check's own fact has them."""
+    for row in (line.split(", ") for line in text.splitlines() if ", GPU-" in line):
+        errors = int(row[3]) if row[3].isdigit() else None
+        yield Gpu(
+            int(row[0]),
+            row[1],
+            uncorrected=errors,
+            remap_pending=row[4] == "Yes",
+            remap_failed=row[5] == "Yes",
+        )
 
 
 def test_health_sweeps_up_what_a_crash_has_left(hooks):
@@ -384,7 +521,7 @@ def test_health_sweeps_up_what_a_crash_has_left(hooks):
     hooks.run("prolog", job=8)
     (hooks.run_folder / "7").unlink()
     hooks.run("health")
-    end = time.monotonic() + 10
+    end = time.monotonic() + 150
     while (hooks.scratch / "jobs" / "7").exists() and time.monotonic() < end:
         time.sleep(0.05)
 

@@ -52,7 +52,7 @@ LIVE = {
     "storage.shared.free": "2MB",
     "system.journal": "500MiB",
     "system.hold": ["less"],
-    "software.python": "/usr/bin/python3",
+    "slurm.most_drained_percent": 25,
     "qos.short.priority": 20,
     "qos.short.max_time": "4h",
     "qos.short.max_gpus": 8,
@@ -79,6 +79,13 @@ LIVE = {
     "users.alice.admin": True,
     "users.carol.team": "language",
     "time.zone": "Asia/Shanghai",
+    "jobs.variables": {"NCCL_ALGO": "Tree"},
+    "environments.images": {"torch": "/shared/images/torch"},
+    "environments.scratch": "/scratch",
+    "environments.caches.shared": "/shared/caches",
+    "environments.caches.local": "/var/tmp/caches",
+    "environments.modules": "environment-modules",
+    "environments.python": {"seeing": {"team": "vision", "path": "/shared/envs/seeing"}},
     "security.ssh_from": ["10.202.0.0/24"],
     "security.password_login": True,
 }
@@ -90,6 +97,7 @@ RECONFIGURE = {
     "slurm.power_saving.suspend": "/usr/bin/true",
     "slurm.power_saving.resume": "/usr/bin/false",
     "slurm.power_saving.resume_timeout": "10m",
+    "slurm.power_saving.suspend_timeout": "3m",
     "slurm.power_saving.keep": ["old"],
     "partitions.train.nodes": ["old", "new"],
     "partitions.train.default": False,
@@ -105,12 +113,15 @@ RECONFIGURE = {
     "partitions.train.teams": ["vision", "research"],
     "partitions.train.qos": ["short", "normal"],
     "accounting.half_life": "7d",
+    "environments.containers": ["oci"],
 }
 RESTART = {
+    "software.python": "/usr/bin/python3",
     "system.governor": "as-is",
     "system.swap": True,
     "time.servers": ["ntp.example.org"],
     "monitoring.node_exporter": False,
+    "monitoring.exporter": False,
     "security.firewall_program": "firewalld",
     "nodes.old.memory_reserved": "2GiB",
     "nodes.new.switch": "leaf2",
@@ -135,17 +146,110 @@ LEFT_OUT = {
     "networks.management.mtu": "a lab's links are made by `lab up`",
     "networks.compute.mtu": "a lab's links are made by `lab up`",
     "networks.storage.mtu": "a lab's links are made by `lab up`",
+    "nodes.NAME.firmware.virtual_functions": "checks hold hosts against it; nothing is written",
+    "nodes.NAME.firmware.numa_per_socket": "checks hold hosts against it; nothing is written",
+    "nodes.NAME.nics": "test_rdma_lab.py",
+    **dict.fromkeys(
+        (
+            f"{place}.quota.{whose}"
+            for place in ("nodes.NAME.disks[]", "storage.NAME")
+            for whose in ("user", "team")
+        ),
+        "a lab's hosts have no disks of their own: tests/build/agent/storage",
+    ),
+    "rdma.switch_mtu": "the file is held against it; nothing is written",
+    "rdma.topology_file": "a lab's PCI tree has no GPU: tests/build/agent/derive",
+    "rdma.mpi": "test_rdma_lab.py",
+    "rdma.mpi_default": "test_rdma_lab.py",
     "slurm.block_size": "the lab's Slurm has no block topology",
+    **dict.fromkeys(
+        (
+            f"slurm.power_saving.{name}"
+            for name in (
+                "spares",
+                "tries",
+                "retry_after",
+                "provider.kind",
+                "provider.on",
+                "provider.off",
+                "provider.state",
+                "provider.bmc",
+                "provider.user",
+                "provider.password_file",
+                "provider.certificate",
+                "provider.authority",
+            )
+        ),
+        "of the keeper on the control host: test_bursts_lab.py",
+    ),
     "software.slurm": "test_upgrade_lab.py",
     "software.slurm_packages": "a lab has the distribution's",
     "software.repositories.NAME.suite": "a repository as a whole is tried",
     "software.repositories.NAME.components": "a repository as a whole is tried",
     "software.repositories.NAME.key": "a repository as a whole is tried",
     "software.repositories.NAME.url": "a repository as a whole is tried",
+    **dict.fromkeys(
+        (
+            f"environments.python.NAME.{name}"
+            for name in ("team", "owner", "path", "kind", "program", "packages", "requirements", "wheels")
+        ),
+        "an environment as a whole is tried; test_environments_lab.py",
+    ),
     "accounting.enabled": "a cluster that stops counting: test_accounting_lab.py",
-    "monitoring.prometheus": "nothing reads it yet",
-    "monitoring.retention": "nothing reads it yet",
-    "monitoring.notify": "nothing reads it yet",
+    "accounting.gpu_hour": "reports read it; nothing is written",
+    "accounting.currency": "reports read it; nothing is written",
+    **dict.fromkeys(
+        (
+            *(
+                f"monitoring.{name}"
+                for name in (
+                    "prometheus",
+                    "retention",
+                    "grafana",
+                    "notify",
+                    "language",
+                    "pages",
+                    "external_url",
+                )
+            ),
+            *(
+                f"monitoring.receivers.NAME.{name}"
+                for name in (
+                    "severity",
+                    "kind",
+                    "to",
+                    "sender",
+                    "server",
+                    "host",
+                    "user",
+                    "secret_file",
+                    "tls",
+                    "url",
+                )
+            ),
+        ),
+        "of the programs that watch, which no job needs: tests/watch/test_alerts_lab.py",
+    ),
+    **dict.fromkeys(
+        (
+            f"heal.{name}"
+            for name in (
+                "mode",
+                "allow",
+                "watch",
+                "most_out_percent",
+                "tries",
+                "window",
+                "pause",
+                "every",
+                "checks_every",
+                "patience",
+                "spares",
+                "program",
+            )
+        ),
+        "of the program that mends, which no job needs: tests/heal/test_heal_lab.py",
+    ),
     "lab.rate_divisor": "of the lab, not of the cluster in it",
     "lab.environment": "of the lab, not of the cluster in it",
 }

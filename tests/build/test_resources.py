@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from clusterwright.build.resources import mount, mount_unit_name
+from clusterwright.build.resources import mount_unit_name
 
 
 @pytest.mark.skipif(not shutil.which("systemd-escape"), reason="systemd-escape is not installed")
@@ -17,11 +17,3 @@ def test_a_mount_is_named_as_systemd_names_it(path):
     )
 
     assert mount_unit_name(path) == done.stdout.strip()
-
-
-def test_a_mount_is_a_unit_file_and_its_unit():
-    """A changed source remounts."""
-    file, unit = mount(what="filer:/x", where="/x", kind="nfs4", options=("hard", "noatime"), header="# h\n")
-
-    assert "What=filer:/x\nWhere=/x\nType=nfs4\nOptions=hard,noatime\n" in file.content
-    assert unit.restart_on == (file.id,)

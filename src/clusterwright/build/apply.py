@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 from pathlib import Path
 
+from clusterwright.build.asleep import Asleep
 from clusterwright.build.carry import Agree, Care, carry_out
 from clusterwright.build.report import Report
 from clusterwright.build.resources import Given
 from clusterwright.build.roles import wanted
+from clusterwright.build.roles.alertmanager import secret_files
+from clusterwright.build.roles.certificates import subjects
 from clusterwright.build.work import Work, stamp
+from clusterwright.edge.certificates import certificates
 from clusterwright.edge.clock import Clock, SystemClock
-from clusterwright.edge.secrets import munge_key, state_folder
+from clusterwright.edge.heal_files import heal_files
+from clusterwright.edge.receivers import receiver_secrets
+from clusterwright.edge.secrets import first_password, munge_key, state_folder
 from clusterwright.edge.sources import payload
 from clusterwright.edge.ssh import Remote, Ssh
 from clusterwright.edge.user_keys import user_keys
@@ -27,9 +34,17 @@ def remote_of(cluster: Cluster) -> Ssh:
 
 
 def given_for(cluster: Cluster, source: str) -> Given:
-    """What roles need beyond the file: the munge key (made the first time) and what jobs import."""
+    """What roles need beyond the file: keys and certificates (made the first time) and what jobs import."""
     folder = state_folder(cluster.name)
     secrets = {"munge.key": munge_key(folder), **user_keys(folder, cluster.users)}
+    if named := subjects(cluster):
+        secrets |= certificates(folder, named, SystemClock())
+    if cluster.monitoring.prometheus:
+        secrets |= receiver_secrets(secret_files(cluster))
+    if cluster.monitoring.grafana:
+        secrets["grafana.password"] = first_password(folder, "grafana.password")
+    if cluster.heal.watch:
+        secrets |= heal_files(folder, Path(source))
     return Given(Path(source).name, secrets, payload())
 
 
@@ -53,4 +68,9 @@ def apply(  # noqa: PLR0913 (five of them are options that few give)
         shared=tuple(given.payload.values()),
     )  # fmt: skip
     hosts = [host.name for host in cluster.hosts() if only is None or host.name in only]
-    return carry_out(work, hosts, care=care or Care(), dry_run=dry_run, agree=agree)
+    asleep = Asleep.of(work)
+    awake = [host for host in hosts if host not in asleep.hosts]
+    asleep, report = asleep.after(carry_out(work, awake, care=care or Care(), dry_run=dry_run, agree=agree))
+    if not dry_run:
+        asleep.keep(report)
+    return replace(report, hosts=report.hosts + asleep.reports(hosts))

@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
@@ -51,9 +51,9 @@ def command(*, sudo: bool) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Order:
-    """What the agent is to do: look, act or list, for which file, and only if its plan is still the one shown."""
+    """What the agent is to do (look, fetch packages, act, list), for which file, and only if its plan still holds."""
 
-    mode: Literal["check", "apply", "list"]
+    mode: Literal["check", "fetch", "apply", "list"]
     source: str
     when: str  # names the folder of what can be undone: letters that sort by time
     expect: str = ""
@@ -61,6 +61,7 @@ class Order:
     os: str = ""  # the distribution that must be there; any, if empty
     to: str = ""  # back to before that apply
     idle: bool = False  # nothing that wants a drained host is done where jobs run
+    leave: Mapping[str, str] = dataclasses.field(default_factory=dict)  # sets of packages, and why
     patience_s: int = 0  # how long it waits for another apply that is still at work
 
 
@@ -74,6 +75,12 @@ def bundle(
     rest: bytes = packer.compress(json.dumps(wanted)[1:].encode()) + packer.flush()
     code = _packed(tuple(agent))
     return f"{len(code)}\n".encode() + code + head + rest
+
+
+def digest(resources: Iterable[Resource]) -> str:
+    """Changes with whatever is wanted of a host."""
+    rows = [_plain(one) for one in resources]
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=4)

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from clusterwright.build.drain import Drains, Say
+from clusterwright.build.reboot import BOOT_S, Look, Reboots, nothing_wrong
 from clusterwright.build.report import HostReport, Report
 from clusterwright.build.waves import batch_size, waves
 from clusterwright.build.way_back import way_back
 from clusterwright.build.work import Work
 from clusterwright.edge.ssh import fan_out
+from clusterwright.spec.field import Cost
 from clusterwright.spec.names import fold
 from clusterwright.units import HOUR_S, format_duration
 
@@ -26,13 +28,22 @@ class Care:
     """How gently an apply goes about it.
 
     `batch` is the size of a batch (`4`, `25%`), `drain` empties hosts where a change wants that, waiting
-    `wait_s` in all for their jobs, and `say` is told what goes on meanwhile.
+    `wait_s` in all for their jobs, `reboot` does the same for changes that want a reboot, and makes it, after
+    which `look` must find nothing wrong. `say` is told what goes on meanwhile.
     """
 
     batch: str = ""
     drain: bool = False
+    reboot: bool = False
+    look: Look = nothing_wrong
+    boot_s: float = BOOT_S
     wait_s: float = HOUR_S
     say: Say = lambda _words: None
+
+    @property
+    def empties(self) -> bool:
+        """True when hosts may be drained."""
+        return self.drain or self.reboot
 
 
 def carry_out(
@@ -63,7 +74,7 @@ def carry_out(
             why = f"not begun, because the change failed on {fold(bad)}"
             seen.update({name: replace(seen[name], left_out=why) for name in later})
             break
-    if care.drain:
+    if care.empties:
         _give_back(seen, drains, seen)
     seen = {host: _clock(one, final=True) for host, one in seen.items()}
     return _report(work, seen, started, dry=not to_do)
@@ -74,13 +85,21 @@ def _report(work: Work, seen: dict[str, HostReport], started: float, *, dry: boo
 
 
 def _left_out(seen: dict[str, HostReport], drains: Drains, care: Care) -> dict[str, HostReport]:
-    """Without `drain`, hosts with jobs whose change wants an empty host are left as they are."""
+    """Without `drain`, hosts with jobs whose change wants an empty host are left as they are.
+
+    Without `reboot`, so is every host that a change wants rebooted.
+    """
     wanting = [name for name, report in seen.items() if report.ok and report.disturbs]
-    if not wanting or care.drain:
+    if not wanting or care.reboot:
         return seen
-    jobs = drains.busy() or {}
     found = dict(seen)
-    for name in wanting:
+    for name in (name for name in wanting if seen[name].reboots):
+        found[name] = replace(seen[name], left_out=_wants_reboot(seen[name]))
+    rest = [name for name in wanting if not found[name].left_out]
+    if not rest or care.drain:
+        return found
+    jobs = drains.busy() or {}
+    for name in rest:
         if seen[name].job_steps or name in jobs:
             which = f" ({', '.join(jobs[name])})" if name in jobs else ""
             why = f"jobs run there{which}, and a change wants the host without any: pass --drain"
@@ -88,19 +107,59 @@ def _left_out(seen: dict[str, HostReport], drains: Drains, care: Care) -> dict[s
     return found
 
 
+def _wants_reboot(report: HostReport) -> str:
+    if report.owes:
+        return f"it was changed ({', '.join(report.owes)}) and waits for its reboot: pass --reboot"
+    names = [change.id for change in report.changes if change.cost is Cost.REBOOT]
+    return f"it has to be rebooted for {', '.join(names)}: pass --reboot, which drains it first"
+
+
 def _batch(
     work: Work, seen: dict[str, HostReport], batch: tuple[str, ...], drains: Drains, care: Care
 ) -> dict[str, HostReport]:
     """One batch: emptied where that is needed and asked for, changed, and given back."""
+    plans = _fetched(work, {name: seen[name] for name in batch}, care)
     found: dict[str, HostReport] = {}
-    wanting = [name for name in batch if seen[name].disturbs]
-    if wanting and care.drain:
-        found = _emptied(wanting, seen, drains, care)
+    wanting = [name for name in batch if plans[name].disturbs]
+    if wanting and care.empties:
+        found = _emptied(wanting, plans, drains, care)
     ready = [name for name in batch if name not in found]
-    found.update(fan_out(ready, lambda host: _act(work, seen[host], host)))
-    if wanting and care.drain:
-        _give_back([name for name in wanting if name in ready], drains, found)
+    found.update(fan_out(ready, lambda host: _act(work, plans[host], host)))
+    emptied = [name for name in wanting if name in ready and care.empties]
+    found.update(_rebooted(work, {name: found[name] for name in emptied}, care))
+    if emptied:
+        _give_back(emptied, drains, found)
     return found
+
+
+def _fetched(work: Work, plans: dict[str, HostReport], care: Care) -> dict[str, HostReport]:
+    """Packages lie on a host before it is drained for them; what cannot be had is no reason to drain it."""
+    asked = [
+        name
+        for name, report in plans.items()
+        if care.empties and any(one.id.startswith("package:") and one.disturbs for one in report.changes)
+    ]
+    found = dict(plans)
+    for name, answer in fan_out(asked, lambda host: work.ask(host, "fetch")).items():
+        kept = tuple(one for one in plans[name].changes if one.id not in answer.lost_ids)
+        found[name] = replace(plans[name], changes=kept, lost=answer.lost, lost_ids=answer.lost_ids)
+    return found
+
+
+def _rebooted(work: Work, found: dict[str, HostReport], care: Care) -> dict[str, HostReport]:
+    """Those that owe a reboot have had it, and Slurm and the checks find nothing wrong; else that is their error."""
+    boots = {
+        name: report.boot for name, report in found.items() if report.owes and (report.ok or report.lost)
+    }
+    if not boots or not care.reboot:
+        return {}
+    reboots = Reboots(work.cluster, work.remote, work.clock, care.say, work.when, care.look, care.boot_s)
+    troubles = reboots.make(boots)
+    done = {name: replace(found[name], owes=()) for name in boots if name not in troubles}
+    words = "; it stays drained"
+    return done | {
+        name: replace(found[name], error=f"{why}{words}", blame="change") for name, why in troubles.items()
+    }
 
 
 def _new_slurmd(report: HostReport) -> bool:
@@ -134,14 +193,29 @@ def _emptied(
 
 def _give_back(hosts: Iterable[str], drains: Drains, reports: dict[str, HostReport]) -> None:
     """Hosts that we drained, in this apply or one that was cut short, and where nothing wants that any more."""
-    done = [name for name in hosts if reports[name].ok and not reports[name].left_out]
-    drains.resume([name for name in done if all(one.done for one in reports[name].changes)])
+    drains.resume([name for name in hosts if _is_done(reports[name])])
+
+
+def _is_done(report: HostReport) -> bool:
+    """Nothing is half changed there: all is done, but for packages that cannot be had."""
+    left = [one for one in report.changes if not one.done]
+    whole = report.ok and not left
+    without = bool(report.lost) and all(
+        one.id in report.lost_ids or one.id.startswith("unit:") for one in left
+    )
+    return (whole or without) and not report.left_out and not report.owes
 
 
 def _act(work: Work, seen: HostReport, host: str) -> HostReport:
     """Do what was shown. A host that has changed since is not touched: its plan is old."""
-    report = work.ask(host, "apply", seen.sum)
-    report = replace(report, seconds=seen.seconds + report.seconds, interrupted=seen.interrupted)
+    report = work.ask(host, "apply", seen.sum, seen.lost)
+    report = replace(
+        report,
+        lost=seen.lost,
+        lost_ids=seen.lost_ids,
+        seconds=seen.seconds + report.seconds,
+        interrupted=seen.interrupted,
+    )
     if not report.reached or not report.sum:  # what was wanted there is still known
         report = replace(report, changes=seen.changes)
     return report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,7 +22,14 @@ class Change:
     diff: str
     cost: Cost
     done: bool = False
-    drift: str = ""  # why, in a word of the agent's: new, found, changed, edited, missing, stopped, follows
+    drift: str = (
+        ""  # why, in a word of the agent's: new, found, changed, edited, missing, stopped, hardware, follows
+    )
+
+    @property
+    def disturbs(self) -> bool:
+        """True when it wants a host on which no job runs."""
+        return self.cost in DISTURBING
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,12 @@ class HostReport:
     seconds: float = 0.0
     blame: Literal["", "host", "change"] = ""  # whose fault the error is: this host's alone, or the change's
     left_out: str = ""  # why nothing was begun here, although changes are wanted
+    boot: str = ""  # the host's boot id
+    owes: tuple[str, ...] = ()  # changes that were made there and wait for a reboot
+    lost: Mapping[str, str] = field(
+        default_factory=dict
+    )  # sets of packages that cannot be had there, and why
+    lost_ids: tuple[str, ...] = ()  # those packages
     clock_off_s: float = 0.0  # ahead of the clock of the machine that applies
     undoes: tuple[
         tuple[str, str, str, int], ...
@@ -50,12 +64,17 @@ class HostReport:
     @property
     def disturbs(self) -> bool:
         """True when a change here wants a host on which no job runs."""
-        return any(change.cost in DISTURBING for change in self.changes)
+        return bool(self.owes) or any(change.disturbs for change in self.changes)
+
+    @property
+    def reboots(self) -> bool:
+        """True when the host is to be rebooted: for a change that is shown, or for one that was made."""
+        return bool(self.owes) or any(change.cost is Cost.REBOOT for change in self.changes)
 
     @property
     def ok(self) -> bool:
-        """True when the host is as wanted, or would be after the changes."""
-        return self.reached and not self.error
+        """True when the host is as wanted, or would be after the changes, or was not asked for a reason."""
+        return (self.reached or bool(self.left_out)) and not self.error
 
     @property
     def restarts(self) -> int:
@@ -94,7 +113,7 @@ class Report:
     @property
     def unreached(self) -> tuple[str, ...]:
         """Hosts that ssh did not reach."""
-        return tuple(host.host for host in self.hosts if not host.reached)
+        return tuple(host.host for host in self.hosts if not (host.reached or host.left_out))
 
     @property
     def failed(self) -> tuple[HostReport, ...]:
@@ -130,11 +149,11 @@ class Report:
         return tuple(host for host in self.hosts if host.left_out)
 
     def to_do(self) -> dict[str, HostReport]:
-        """Hosts that were reached and need something; an apply that was cut short is ended there too."""
+        """Hosts that were reached and need something; what was cut short, or waits for a reboot, is ended there too."""
         return {
             host.host: host
             for host in self.hosts
-            if host.ok and not host.left_out and (host.changes or host.interrupted)
+            if host.ok and not host.left_out and (host.changes or host.interrupted or host.owes)
         }
 
 

@@ -1,13 +1,14 @@
 """What a host can be asked to have: a few kinds of resource, each a plain value.
 
 A mount is a systemd unit file and its unit, a sysctl file is a file beside the values; so the agent on the
-host knows thirteen kinds and no more.
+host knows thirteen kinds and no more, beside files that it works out itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from clusterwright.spec.field import Cost
 
@@ -34,6 +35,29 @@ class File:
     @property
     def id(self) -> str:
         """What a unit's `restart_on` names."""
+        return f"file:{self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """A file whose text is worked out on the host, by a module of `agent/derive`, from `given` and what is there.
+
+    On the host it becomes a file like any other: shown as a diff, kept for undo. It may turn out that a host shall
+    not have it.
+    """
+
+    path: str
+    program: str
+    given: Mapping[str, Any]  # as JSON carries it
+    header: str
+    owner: str = "root"
+    group: str = "root"
+    mode: int = 0o644
+    cost: Cost = Cost.LIVE
+
+    @property
+    def id(self) -> str:
+        """What a unit's `restart_on` names: a file's."""
         return f"file:{self.path}"
 
 
@@ -70,12 +94,19 @@ class Symlink:
 class Package:
     """A package that is installed; in whatever version, or in one that begins with `version`.
 
-    An `early` one brings a repository, and is installed before the others.
+    An `early` one brings a repository, and is installed before the others. `built_for` is what the version has to
+    hold as well, `cost` what another version costs, or taking the `place_of` what fits these patterns. Packages
+    that stand `alone`, by the name of their set, come all or none: where one cannot be had, everything else is
+    done, here and on other hosts, and that is told.
     """
 
     name: str
     version: str = ""
     early: bool = False
+    built_for: str = ""
+    cost: Cost = Cost.RESTART
+    alone: str = ""
+    place_of: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -89,6 +120,7 @@ class Unit:
 
     `replaces` names units that do the same work otherwise: stopped and disabled, but only once this one runs.
     Where one that stands `alone` does not come up, that is told when all else is done, here and on other hosts.
+    Without one of the packages that it `needs` it waits for the next apply.
     """
 
     name: str
@@ -96,6 +128,7 @@ class Unit:
     reload: bool = False
     replaces: tuple[str, ...] = ()
     alone: bool = False
+    needs: tuple[str, ...] = ()  # ids of packages
 
     @property
     def id(self) -> str:
@@ -122,7 +155,7 @@ class User:
     """An account with the same id on every host, its home made once; a `system` one is a daemon's, without login.
 
     `groups` are further groups, `not_in` those that the account has to leave; in any other it may stay. Without
-    `password` nobody logs in by one.
+    `password` nobody logs in by one. Without `home` none is made: it comes from another host.
     """
 
     name: str
@@ -132,6 +165,7 @@ class User:
     not_in: tuple[str, ...] = ()
     password: bool = False
     system: bool = False
+    home: bool = True
 
     @property
     def id(self) -> str:
@@ -192,6 +226,44 @@ class Hardware:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MountPoint:
+    """Where a unit is to mount `what`: refused where that would hide files or another mount; never changed.
+
+    `kernels` names options that need a release of Linux, which is a note where the host's is older.
+    """
+
+    path: str
+    what: str
+    type: str
+    unit: str  # path of its unit file
+    kernels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """What a journal or a report calls it."""
+        return f"mountpoint:{self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disks:
+    """One file system, found by its label, made of empty local disks of one kind and size where it is missing."""
+
+    label: str
+    group: str
+    type: str
+    count: int
+    size: int  # bytes of one
+    raid: str
+    filesystem: str
+    quota: bool
+
+    @property
+    def id(self) -> str:
+        """What a journal or a report calls it."""
+        return f"disks:{self.label}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """A rehearsal: before the first of `files` changes, `argv` must end well on all of them in a scratch folder.
 
@@ -229,6 +301,7 @@ class Records:
 
 Resource = (
     File
+    | Derived
     | Directory
     | Symlink
     | Package
@@ -239,6 +312,8 @@ Resource = (
     | Module
     | Hold
     | Hardware
+    | MountPoint
+    | Disks
     | Trial
     | Records
 )
@@ -258,27 +333,6 @@ class Given:
     def header(self, comment: str = "#") -> str:
         """The first line of every file of ours."""
         return f"{comment} made by clusterwright from {self.source}, do not edit\n"
-
-
-def mount(*, what: str, where: str, kind: str, options: tuple[str, ...], header: str) -> tuple[File, Unit]:
-    """A mount that systemd keeps: its unit file, and the unit enabled and mounted."""
-    name = mount_unit_name(where)
-    text = f"""{header}[Unit]
-Description={where} ({kind})
-After=network-online.target
-Wants=network-online.target
-
-[Mount]
-What={what}
-Where={where}
-Type={kind}
-Options={",".join(options)}
-
-[Install]
-WantedBy=remote-fs.target
-"""
-    file = File(path=f"/etc/systemd/system/{name}", content=text, cost=Cost.DRAIN)
-    return file, Unit(name=name, restart_on=(file.id,))
 
 
 def mount_unit_name(path: str) -> str:

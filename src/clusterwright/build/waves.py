@@ -71,4 +71,4 @@ def _needed(cluster: Cluster, *, calm: bool) -> list[set[str]]:
 
 
 def _restarts(report: HostReport) -> bool:
-    return any(change.cost in RESTARTS for change in report.changes)
+    return bool(report.owes) or any(change.cost in RESTARTS for change in report.changes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -20,6 +20,9 @@ from clusterwright.edge.ssh import SSH_FAILED, Remote
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.field import Cost
 
+Mode = Literal["check", "fetch", "apply", "list"]
+
+NOTHING: Mapping[str, str] = {}
 LOOK_S, ACT_S = 60, 1800  # looking takes a second; packages of a bare host over a slow mirror, half an hour
 PATIENCE_S = 10  # an apply whose ssh was cut ends its changes within seconds, packages aside
 
@@ -37,15 +40,15 @@ class Work:
     shared: tuple[str, ...] = ()
     to: str = ""
 
-    def ask(self, host: str, mode: Literal["check", "apply", "list"], expect: str = "") -> HostReport:
+    def ask(self, host: str, mode: Mode, expect: str = "", leave: Mapping[str, str] = NOTHING) -> HostReport:
         """One ssh."""
         order = Order(
             mode, self.source, self.when, expect,
-            os=self.cluster.os, to=self.to, idle=True, patience_s=PATIENCE_S,
+            os=self.cluster.os, to=self.to, idle=True, leave=leave, patience_s=PATIENCE_S,
         )  # fmt: skip
         data = bundle(order, self.resources(host), agent_sources(), self.shared)
         sent = self.clock.now()
-        limit_s = ACT_S if mode == "apply" else LOOK_S
+        limit_s = ACT_S if mode in ("apply", "fetch") else LOOK_S
         done = self.remote.run(host, command(sudo=by_sudo(self.cluster)), stdin=data, timeout_s=limit_s)
         return read_answer(host, done, sent, self.clock.now())
 
@@ -79,6 +82,10 @@ def read_answer(host: str, done: Done, sent: float = 0.0, came: float = 0.0) -> 
         came_from=facts.get("came_from", ""),
         seconds=done.seconds,
         blame=blame if error else "",
+        boot=facts.get("boot", ""),
+        owes=tuple(facts.get("owes", ())),
+        lost=answer.get("lost", {}),
+        lost_ids=tuple(answer.get("lost_ids", ())),
         clock_off_s=_off(facts.get("now"), sent, came),
         undoes=tuple(
             (row["when"], row["source"], row["to"], row["changed"]) for row in answer.get("applies", ())

@@ -9,9 +9,11 @@ import hashlib
 import json
 import os
 import pwd
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -279,3 +281,20 @@ def test_nothing_of_the_bundle_is_on_the_command_line():
     assert "hidden" not in command(sudo=True)
     assert base64.b64encode(b"hidden") not in data  # and it travels compressed
     assert sys.version_info >= (3, 11)
+
+
+def test_steps_of_jobs_are_counted_and_not_what_holds_slurmds_cgroup(tmp_path, monkeypatch):
+    """With cgroup v2 slurmd keeps a `slurmstepd infinity`, also where no job ever ran."""
+    shutil.copy("/bin/sleep", tmp_path / "slurmstepd")
+    both = [subprocess.Popen([tmp_path / "slurmstepd", for_s]) for for_s in ("infinity", "600")]
+    monkeypatch.setattr(
+        agent.os, "listdir", lambda _: [str(one.pid) for one in both]
+    )  # not this machine's own
+    try:
+        while not all(Path(f"/proc/{one.pid}/cmdline").read_bytes() for one in both):
+            time.sleep(0.01)  # until they run their own program
+        assert agent.job_steps() == 1
+    finally:
+        for one in both:
+            one.kill()
+            one.wait()

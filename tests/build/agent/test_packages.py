@@ -12,10 +12,11 @@ from clusterwright.build.agent import agent, packages
 from clusterwright.build.agent.host import Host
 from clusterwright.build.bundle import Order, bundle, command
 from clusterwright.build.distribution import slurm_packages
-from clusterwright.build.resources import Hold, Package
+from clusterwright.build.resources import File, Hold, Package
 from clusterwright.build.roles.held_packages import DRIVER, FABRIC, SLURM
 from clusterwright.build.roles.repositories import repositories
 from clusterwright.edge.sources import agent_sources
+from clusterwright.spec.field import Cost
 
 PROGRAMS = ("rpmbuild", "dnf", "createrepo_c")
 MISSING = [name for name in PROGRAMS if not shutil.which(name)]
@@ -238,3 +239,36 @@ def test_the_agent_finds_the_python_of_dnf(tmp_path):
     )
 
     assert b"/usr/libexec/platform-python" in done.stderr
+
+
+def driver(version):
+    """A set of two packages of one version, and a file beside it."""
+    of = {"version": version, "alone": "driver", "cost": Cost.REBOOT}
+    module, tools = Package(name="kmod-nvidia-open-dkms", **of), Package(name="nvidia-driver-cuda", **of)
+    return (module, tools, File(path="/etc/said", content=version))
+
+
+@needs_dnf
+def test_dnf_brings_a_set_to_its_version_forward_and_back(rocky, repository):
+    """Shown as a reboot, which is owed from then on; a version that is not there leaves the set and does the rest."""
+    versions = ("580.65.06", "580.95.05")
+    rows = [(name, one) for one in versions for name in ("kmod-nvidia-open-dkms", "nvidia-driver-cuda")]
+    folder = rocky.root / "etc/yum.repos.d"
+    folder.mkdir()
+    url = repository("cuda", *rows, ("kmod-nvidia-open-dkms", "580.105.08"))
+    (folder / "cuda.repo").write_text(f"[cuda]\nname=cuda\nbaseurl={url}\ngpgcheck=0\n")
+    first = rocky("apply", *driver("580.65.06"))
+    second = rocky("apply", *driver("580.95.05"), when="200")
+    missing = rocky("apply", *driver("580.105.08"), when="300")
+    back = rocky("apply", *driver("580.65.06"), when="400")
+
+    assert set(what(first).values()) == {"install"}
+    assert first["facts"]["owes"] == []
+    assert set(what(second).values()) == {"580.65.06-1 -> 580.95.05"}
+    assert second["facts"]["owes"] == ["package:kmod-nvidia-open-dkms", "package:nvidia-driver-cuda"]
+    assert "No match for argument: nvidia-driver-cuda-580.105.08" in missing["error"]
+    assert "name a version of software that the repository has" in missing["error"]
+    assert (missing["blame"], (rocky.root / "etc/said").read_text()) == ("host", "580.65.06")
+    assert [row["done"] for row in missing["changes"] if row["id"] == "file:/etc/said"] == [True]
+    assert set(what(back).values()) == {"580.95.05-1 -> 580.65.06"}
+    assert packages.rpm_installed(host_of(rocky))["nvidia-driver-cuda"][0] == "0:580.65.06-1"

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 from clusterwright.build.change.edit import drop, put
 from clusterwright.spec.reader import read
@@ -56,6 +57,22 @@ def test_a_section_that_is_not_there_is_made():
 
     assert text == 'name: lab\n\nsoftware:\n  slurm: "25.10"\n'
     assert put(text, ("software", "slurm"), "26.05") == text.replace("25.10", "26.05")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: lab\n", "name: lab\njobs: {}\n", "name: lab\njobs: {variables: {}}\n", "name: lab\njobs:\n  other: {}\n",
+        "jobs: {other: {}}\nname: lab\n", "jobs:\n  variables:\n    A: b\nname: lab\n",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("value", ["Tree", "eth0,eth0", "4", "true", "^docker0", "a: b"])
+def test_a_setting_deep_down_is_made_with_all_above_it(text, value):
+    """Whatever of its parents is there, in whatever form; the rest of the file says what it said."""
+    found = YAML(typ="safe").load(put(text, ("jobs", "variables", "NCCL_ALGO"), value))
+
+    assert found["jobs"]["variables"]["NCCL_ALGO"] == value
+    assert found["name"] == "lab"
 
 
 def test_the_first_and_the_only_key_can_go():

@@ -19,7 +19,8 @@ PLAYBOOK = Path(sys.executable).with_name("ansible-playbook")
 
 pytestmark = [
     pytest.mark.lab,
-    pytest.mark.timeout(600),
+    pytest.mark.long,  # Ansible takes minutes for what an apply does in seconds
+    pytest.mark.timeout(1500),
     pytest.mark.skipif(
         not PLAYBOOK.exists(), reason="ansible-core is not installed (pip install ansible-core)"
     ),
@@ -34,7 +35,7 @@ def play(folder, *options):
         env=os.environ | {"ANSIBLE_CONFIG": str(folder / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=1200,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

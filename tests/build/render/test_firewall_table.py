@@ -56,8 +56,8 @@ def test_many_rails_are_a_subnet(rows, altered):
 @pytest.mark.parametrize(
     ("host", "serves"),
     [
-        ("control", {"ssh", "slurmctld", "slurmdbd", "srun", "time", "node_exporter"}),
-        ("gpu-node1", {"ssh", "slurmd", "srun", "trainings", "node_exporter"}),
+        ("control", {"ssh", "slurmctld", "slurmdbd", "srun", "time", "node_exporter", "exporter"}),
+        ("gpu-node1", {"ssh", "slurmd", "srun", "trainings", "node_exporter", "exporter"}),
     ],
 )
 def test_a_host_serves_what_its_role_needs(rows, host, serves):

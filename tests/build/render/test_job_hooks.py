@@ -7,6 +7,8 @@ import subprocess
 import pytest
 
 from clusterwright.build.render.job_hooks import FOLDER, PROGRAMS, declared, hook_texts
+from clusterwright.check.checks import clock_offset
+from clusterwright.check.facts.rdma_ports import LAYER
 
 HEADER = "# header\n"
 SLURM = "sinfo squeue scontrol sacct sacctmgr sbatch srun salloc scancel sprio sshare sstat sdiag strigger sattach"
@@ -35,12 +37,12 @@ def test_what_must_be_there_comes_from_the_file(of, altered):
     assert found["MOUNTS"] == "/data /scratch /cache"
 
 
-def test_a_lab_has_no_driver_and_no_disks(of, altered):
-    """Its GPUs are device files, its disks folders."""
+def test_a_lab_has_a_driver_where_one_could_be_made_and_no_disks(of, altered):
+    """Its GPUs are simulated, its disks folders."""
     disks = [{"size": "3.84TB", "mount": "/scratch"}]
     found = of("gpu-node1", altered({"nodes.a100.disks": disks}))
 
-    assert (found["GPU_DRIVER"], found["SCRATCH_MOUNTED"], found["MOUNTS"]) == ("0", "0", "")
+    assert (found["GPU_DRIVER"], found["SCRATCH_MOUNTED"], found["MOUNTS"]) == ("if-there", "0", "")
 
 
 def test_a_host_without_gpus_and_disks_declares_none(of):
@@ -55,7 +57,7 @@ def test_no_program_but_health_calls_slurm(name):
     """slurm.conf(5) forbids it to prolog and epilog: they would wait for a controller that waits for them (D8)."""
     texts = hook_texts(HEADER)
     words = set()
-    for text in (texts[f"{FOLDER}/{name}"], texts[f"{FOLDER}/common"]):
+    for text in (texts[f"{FOLDER}/{each}"] for each in (name, "common", "probes", "gpus")):
         lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
         words |= set(re.findall(r"[a-z]+", "\n".join(lines)))
 
@@ -76,7 +78,7 @@ def test_shellcheck_finds_nothing(tmp_path):
     """POSIX sh, which is dash on Debian and bash on Rocky."""
     for path, text in hook_texts(HEADER).items():
         (tmp_path / path.rpartition("/")[2]).write_text(text)
-    names = [*PROGRAMS, "common"]
+    names = [*PROGRAMS, "common", "probes", "gpus", "share"]
     done = subprocess.run(
         ["shellcheck", "-x", "-s", "sh", *names], cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -89,6 +91,28 @@ def test_every_xid_of_the_table_says_what_to_do():
     rows = [line for line in hook_texts(HEADER)[f"{FOLDER}/xids"].splitlines() if not line.startswith("#")]
     numbers = {int(row.split()[0]) for row in rows}
 
-    assert all(re.fullmatch(r"\d+ [^:]+: .+", row) for row in rows)
+    assert all(re.fullmatch(r"\d+(\t[^\t]+){5}\t[^\t]+: [^\t]+", row) for row in rows)
     assert {48, 79, 119} <= numbers
-    assert numbers.isdisjoint({13, 31, 43, 45, 94})
+    assert numbers.isdisjoint({13, 31, 43, 45})
+
+
+def test_a_clock_is_off_for_a_host_when_it_is_for_a_check(of):
+    """One limit, said in two places."""
+    assert float(of("gpu-node1")["CLOCK_OFF_S"]) == clock_offset.FAIL_S
+
+
+def test_a_port_has_the_layer_that_a_check_asks_for(of, altered):
+    """For either kind of network; IPoIB is not asked for an address."""
+    for kind, layer in LAYER.items():
+        found = of("gpu-node1", altered({"networks.compute.kind": kind, "networks.compute.rails": 2}))
+        assert (found["RDMA_PORTS"], found["RDMA_LAYER"]) == ("2", layer)
+        assert ("compute=" in found["NETWORKS"]) == (kind == "roce")
+    assert of("gpu-node1", altered({"networks.compute.kind": "ethernet"}))["RDMA_PORTS"] == "0"
+
+
+def test_networks_and_share_are_declared(of, altered):
+    """Those that the host's group is on; the share from the file."""
+    found = of("gpu-node1", altered({"slurm.most_drained_percent": 25}))
+
+    assert found["NETWORKS"].split()[:2] == ["management=10.77.0.0/24", "compute=10.77.1.0/24"]
+    assert (found["MOST_DRAINED"], of("gpu-node1")["MOST_DRAINED"]) == ("25", "10")

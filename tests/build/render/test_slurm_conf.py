@@ -92,6 +92,6 @@ def test_slurm_itself_parses_it(cluster, tmp_path, extra, code):
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=150,
     )
     assert done.returncode == code, done.stderr

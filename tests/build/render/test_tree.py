@@ -15,7 +15,8 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 GOLDEN = Path(__file__).parents[2] / "golden" / "render"
 NAMES = ["lab", "university", "a100", "hgx", "gpu1024"]
 MOST_BYTES = 1_000_000  # of one example: a tree that nobody can read is not reviewed
-PLAIN = {"/etc/hostname", "/etc/systemd/system/swap.target"}  # no comments there; empty, and so masked
+# no comments there; empty, and so masked; JSON
+PLAIN = {"/etc/hostname", "/etc/systemd/system/swap.target", "/etc/clusterwright/exporter.json"}
 
 
 def manifest(files):

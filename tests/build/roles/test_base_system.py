@@ -248,7 +248,25 @@ def test_rocky_has_a_unit_of_ours_for_node_exporter(of):
     assert "package:golang-github-prometheus-node-exporter" in found
     unit = found["file:/etc/systemd/system/prometheus-node-exporter.service"]
     assert "--web.listen-address=10.77.0.11:9100" in unit.content
-    assert found["unit:prometheus-node-exporter.service"].restart_on == (unit.id,)
+    assert unit.id in found["unit:prometheus-node-exporter.service"].restart_on
+
+
+@pytest.mark.parametrize(
+    ("os", "flag"),
+    [
+        ("debian-12", "--web.config.file=/etc/clusterwright/node-exporter.yml"),
+        ("ubuntu-22.04", "--web.config=/etc/clusterwright/node-exporter.yml"), ("ubuntu-20.04", ""),
+    ],
+)  # fmt: skip
+def test_host_metrics_are_for_who_has_a_certificate(of, os, flag):
+    """The flag has had two names; Ubuntu 20.04's is too old for either, and answers in the clear."""
+    found = of({"os": os, "software": SITE})
+
+    words = f"--web.listen-address=10.77.0.11:9100 {flag}".strip()
+    assert f'ARGS="{words}"' in found["file:/etc/default/prometheus-node-exporter"].content
+    assert ("file:/etc/clusterwright/node-exporter.yml" in found) is bool(flag)
+    key = found["file:/etc/clusterwright/tls/host.key"]
+    assert (key.secret, key.mode, key.group) == ("tls/gpu-node1.key", 0o640, "clusterwright-tls")
 
 
 @pytest.mark.parametrize("os", ["debian-13", "ubuntu-20.04", "ubuntu-24.04", "rocky-8", "alma-9"])

@@ -4,7 +4,9 @@ import pytest
 
 from clusterwright.build.resources import Directory, File, Module, Package, Unit, User
 from clusterwright.build.roles import roles, wanted
-from clusterwright.build.roles.shared_folders import source
+from clusterwright.build.roles.ceph import ceph_source
+from clusterwright.build.roles.lustre import lustre_source
+from clusterwright.build.roles.nfs_client import nfs_source
 from clusterwright.spec.field import Cost
 
 
@@ -144,25 +146,25 @@ def test_nfs_is_served_by_one_and_mounted_by_the_others(by_id, altered):
     assert Package(name="nfs-common") in mounted.values()
 
 
-@pytest.mark.parametrize(
-    ("folder", "what"),
-    [
-        ({"kind": "lustre", "servers": ["mgs1", "mgs2"], "filesystem": "work"}, "mgs1@tcp:mgs2@tcp:/work"),
-        ({"kind": "ceph", "monitors": ["mon1", "mon2"]}, "mon1,mon2:/"),
-        ({"kind": "gpfs", "filesystem": "gpfs0"}, "gpfs0"),
-        ({"kind": "nfs", "server": "filer"}, "filer:/shared"),
-    ],
-)
-def test_a_sites_own_storage_is_mounted(altered, folder, what):
+def test_a_sites_own_storage_is_mounted(altered):
     """What mount(8) is given."""
-    cluster = altered({"storage.shared": folder | {"path": "/shared"}, "lab": None})
+    folders = {
+        "work": {"kind": "lustre", "path": "/work", "servers": ["mgs1", "mgs2"], "filesystem": "work"},
+        "ceph": {"kind": "ceph", "path": "/ceph", "monitors": ["mon1", "mon2"]},
+        "filer": {"kind": "nfs", "path": "/filer", "server": "filer"},
+    }
+    cluster = altered({"storage": folders, "lab": None})
 
-    assert source(cluster, cluster.storage["shared"]) == what
+    assert lustre_source(cluster, cluster.storage["work"]) == "mgs1@tcp:mgs2@tcp:/work"
+    assert ceph_source(cluster.storage["ceph"]) == "mon1,mon2:/"
+    assert nfs_source(cluster, cluster.storage["filer"]) == "filer:/filer"
 
 
 def test_what_is_switched_off_is_not_there(by_id, altered):
-    """No firewall, no node_exporter."""
-    off = altered({"security.firewall": False, "monitoring.node_exporter": False})
+    """No firewall, no exporter of either kind."""
+    off = altered({
+        "security.firewall": False, "monitoring.node_exporter": False, "monitoring.exporter": False,
+    })  # fmt: skip
 
     assert not [name for name in by_id("control", off) if "firewall" in name or "exporter" in name]
 

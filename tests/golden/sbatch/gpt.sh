@@ -6,7 +6,7 @@
 #SBATCH --ntasks-per-node=1                  # one agent on each host; it starts the ranks
 #SBATCH --gres=gpu:a100:2                    # on each host
 #SBATCH --cpus-per-task=8                    # the share of a host that goes with its GPUs
-#SBATCH --mem=7680M                          # likewise
+#SBATCH --mem=7424M                          # likewise
 #SBATCH --time=0-00:30:00                    # 30m
 #SBATCH --signal=B:USR1@180                  # seconds before the limit: save, leave, let a successor go on
 #SBATCH --chdir=/shared/runs/gpt-20261121-131500
@@ -30,12 +30,17 @@ exec /opt/clusterwright/env/bin/python -m clusterwright.train.agent.supervisor \
   --on-host-loss spare \
   --restarts 3 \
   --successors 5 \
-  --silence 5 \
+  --silence 3 \
   --time 1800 \
   --grace 180 \
   --checkpoints /shared/runs/gpt-20261121-131500/checkpoints \
   --every steps:25 \
   --keep 3 \
+  --copies auto \
+  --hang auto \
+  --launcher agent \
+  --standby yes \
+  --imports clusterwright.train.runtime,clusterwright.train.recipes.text,clusterwright.train.recipes.transformer \
   --management 10.77.0.0/24 \
   --compute 10.77.1.0/24 \
   --gres gpu:a100:2 \

@@ -7,7 +7,7 @@
 #SBATCH --ntasks-per-node=1                  # one agent on each host; it starts the ranks
 #SBATCH --gres=gpu:a100:1                    # on each host
 #SBATCH --cpus-per-task=4                    # the share of a host that goes with its GPUs
-#SBATCH --mem=3840M                          # likewise
+#SBATCH --mem=3712M                          # likewise
 #SBATCH --time=1-00:00:00                    # 1d
 #SBATCH --signal=B:USR1@300                  # seconds before the limit: save, leave, let a successor go on
 #SBATCH --chdir=/shared/alice/code
@@ -36,12 +36,17 @@ exec /opt/other/bin/python -m clusterwright.train.agent.supervisor \
   --on-host-loss successor \
   --restarts 3 \
   --successors 5 \
-  --silence 5 \
+  --silence 3 \
   --time 86400 \
   --grace 300 \
   --checkpoints /shared/runs/gpt-20261121-131500/checkpoints \
   --every seconds:600 \
   --keep 3 \
+  --copies auto \
+  --hang auto \
+  --launcher agent \
+  --standby yes \
+  --imports clusterwright.train.runtime \
   --management 10.77.0.0/24 \
   --compute 10.77.1.0/24 \
   --gres gpu:a100:1 \

@@ -6,7 +6,7 @@
 #SBATCH --ntasks-per-node=1                  # one agent on each host; it starts the ranks
 #SBATCH --gres=gpu:a100:4                    # on each host
 #SBATCH --cpus-per-task=16                   # the share of a host that goes with its GPUs
-#SBATCH --mem=15360M                         # likewise
+#SBATCH --mem=14848M                         # likewise
 #SBATCH --time=0-00:30:00                    # 30m
 #SBATCH --signal=B:USR1@180                  # seconds before the limit: save, leave, let a successor go on
 #SBATCH --chdir=/shared/runs/gpt-20261121-131500
@@ -36,6 +36,11 @@ exec /opt/clusterwright/env/bin/python -m clusterwright.train.agent.supervisor \
   --checkpoints /shared/alice/gpt \
   --every seconds:600 \
   --keep 5 \
+  --copies auto \
+  --hang auto \
+  --launcher agent \
+  --standby yes \
+  --imports clusterwright.train.runtime,clusterwright.train.recipes.text,clusterwright.train.recipes.transformer \
   --management 10.77.0.0/24 \
   --compute 10.77.1.0/24 \
   --gres gpu:a100:4 \

@@ -15,19 +15,33 @@ import os
 import sys
 import time
 import zlib
-from typing import IO, Callable, List, Optional
+from typing import IO, Callable, Dict, List, Optional
 
-from clusterwright.build.agent import drift, files, packages, records, rollback, system, troubles, undo, units
+from clusterwright.build.agent import (
+    drift,
+    files,
+    packages,
+    reboots,
+    records,
+    rollback,
+    sets,
+    system,
+    troubles,
+    undo,
+    units,
+)
+from clusterwright.build.agent.derive import derived
 from clusterwright.build.agent.disk import sync_disk, write_private
 from clusterwright.build.agent.host import STATE, ChangeError, Host, Json, read
 from clusterwright.build.agent.plan import of_kinds, plan
+from clusterwright.build.agent.storage import disks
 
 ANSWER = "clusterwright-answer:"
 DISTURBS = ("drain", "reboot", "rebuild")  # costs that want a host on which no job runs
 
 Make = Callable[[Host, Json], None]
 
-DO = {
+DO: Dict[str, Make] = {
     "file": files.do_file,
     "directory": files.do_directory,
     "symlink": files.do_symlink,
@@ -36,6 +50,7 @@ DO = {
     "sysctl": system.do_sysctl,
     "module": system.do_module,
     "hold": packages.do_hold,
+    "disks": lambda host, one: disks.do_disks(host, one),  # noqa: PLW0108 (read where it is asked for)
 }
 
 
@@ -52,12 +67,27 @@ def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
     ours = [change for change in changes if change not in late]
     with open(host.at(STATE + "/journal.jsonl"), "a") as journal:
         note(journal, {"begin": host.bundle["when"], "from": host.bundle["source"]}, lasting=True)
-        for _packages, group in itertools.groupby(ours, lambda change: change["id"].startswith("package:")):
-            steps(host, list(group), make, journal)
+        lost = {}  # type: Dict[str, str]
+        for of_packages, group in itertools.groupby(ours, lambda change: change["id"].startswith("package:")):
+            lost.update(lost_sets(host) if of_packages else {})
+            steps(host, sets.without(host, list(group), lost), make, journal)
+        late = sets.without(host, late, lost)
         keep(host, late)
         for folder in {os.stat(folder).st_dev: folder for folder in host.touched}.values():
             sync_disk(folder)
-        return settle(host, late, journal)
+        return settle(host, late, journal) or lost_error(lost)
+
+
+def lost_sets(host: Host) -> Dict[str, str]:
+    """Sets of packages that cannot be had, as was found before this host was drained or is now, and why."""
+    known = host.bundle.get("leave") or {}
+    return {**known, **sets.fetch(host, known)} if host.bundle["mode"] == "apply" else {}
+
+
+def lost_error(lost: Dict[str, str]) -> Optional[ChangeError]:
+    """All else is done: this host's own trouble, in words."""
+    words = "\n".join(f"{name}: {why}" for name, why in lost.items())
+    return ChangeError(f"packages left as they are: {words}", "host") if lost else None
 
 
 def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[ChangeError]:
@@ -111,6 +141,7 @@ def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> No
         entry = {"doing": change["id"], "cost": change["cost"]}
         entry.update({"sha256": sums[change["id"]]} if change["id"] in sums else {})
         note(journal, entry, lasting=change["id"] in read_by_units and change["what"] != "create")
+        reboots.owe(host, change)
         try:
             for trial in [one for one in trials if change["id"] in one["files"]]:
                 trials.remove(trial)
@@ -153,7 +184,11 @@ def make(host: Host, change: Json) -> None:
     """One change; the first missing package brings all of them, in one call."""
     kind, _, name = change["id"].partition(":")
     if kind == "package":
-        packages.install_packages(host)
+        kept = next((one for one in packages.wanted_of(host) if one["name"] == name), None)
+        if kept and kept["alone"]:
+            sets.install(host, kept["alone"])
+        else:
+            packages.install_packages(host)
         host.states.clear()  # packages start what they bring
     elif kind == "gone-user":
         system.lock_user(name)
@@ -234,7 +269,7 @@ def act(bundle: Json) -> Json:
         with_lock(host, answer)
     except (ChangeError, OSError) as why:
         answer["error"], answer["blame"] = troubles.told(host, why)
-    answer["facts"]["now"] = time.time()
+    answer["facts"].update(now=time.time(), boot=reboots.boot_id(), owes=reboots.owed(host))
     return answer
 
 
@@ -253,6 +288,9 @@ def work(host: Host, answer: Json) -> Json:
     """What is added to the answer: the applies kept, or the plan, carried out where that is asked and still true."""
     if host.bundle["mode"] == "list":
         return {"applies": undo.listed(host)}
+    if host.bundle["mode"] == "fetch":
+        lost = sets.fetch(host)
+        return {"lost": lost, "lost_ids": sets.ids(host, lost)}
     back = bool(host.bundle.get("to"))
     answer["changes"] = changes = (rollback.plan if back else plan)(host)
     answer["sum"] = sum_of(changes)
@@ -261,12 +299,20 @@ def work(host: Host, answer: Json) -> Json:
         *host.bundle["expect"].split(),
     }
     if host.bundle["mode"] == "apply" and not stale:
-        refuse_jobs(host, changes)
+        refuse_jobs(host, sets.without(host, changes, host.bundle.get("leave") or {}))
         trouble = apply(host, changes, rollback.make if back else make)
         write_receipt(host, changes)
+        note_moved(host, changes)
         if trouble:
             raise trouble
     return {"stale": stale}
+
+
+def note_moved(host: Host, changes: List[Json]) -> None:
+    """What the apply has loaded may show devices that were not there when the plan was made."""
+    paths = derived.moved(host) if changes and any("program" in one for one in host.resources) else []
+    if paths:
+        host.notes.append(f"{', '.join(paths)}: the host has other devices since this apply; run it again")
 
 
 def refuse_jobs(host: Host, changes: List[Json]) -> None:
@@ -282,9 +328,10 @@ def refuse_jobs(host: Host, changes: List[Json]) -> None:
 
 
 def job_steps() -> int:
-    """Processes of Slurm's that look after a step of a job here."""
+    """Processes of Slurm's that look after a step of a job here; not the one that only holds slurmd's cgroup (v2)."""
     processes = [entry for entry in os.listdir("/proc") if entry.isdigit()]
-    return sum(read(f"/proc/{entry}/comm") == b"slurmstepd\n" for entry in processes)
+    steps = [entry for entry in processes if read(f"/proc/{entry}/comm") == b"slurmstepd\n"]
+    return sum(not (read(f"/proc/{entry}/cmdline") or b"").endswith(b"\0infinity\0") for entry in steps)
 
 
 def locked(host: Host) -> int:

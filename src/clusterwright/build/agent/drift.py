@@ -19,8 +19,9 @@ def digests(host: Host) -> Dict[str, str]:
 
 
 def digest(resource: Json) -> str:
-    """One resource as a word."""
-    plain = {key: value for key, value in resource.items() if key != "restart_on"}
+    """One resource as a word; of a file that was worked out here, what it was worked out from."""
+    without = ("restart_on", "content") if "program" in resource else ("restart_on",)
+    plain = {key: value for key, value in resource.items() if key not in without}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -29,7 +30,7 @@ def cause(host: Host, change: Json, now: Dict[str, str]) -> str:
 
     `new`: wanted for the first time. `found`: the same, and something that is not ours is in its place.
     `changed`: the file asks for another. `edited`, `missing`, `stopped`: it was as wanted once, and is not now.
-    `follows`: another change asks for it.
+    `follows`: another change asks for it. `hardware`: the host itself has other devices or addresses than then.
     """
     kind, _, name = change["id"].partition(":")
     if kind in AS_IT_FOLLOWS:
@@ -45,16 +46,21 @@ def cause(host: Host, change: Json, now: Dict[str, str]) -> str:
         there = kind == "file" and read(host.at(name)) is not None
         return "found" if there else "new"
     if kind == "file":
-        return of_file(host, name, same=before == now[change["id"]])
+        return of_file(host, change, same=before == now[change["id"]])
     if before != now[change["id"]]:
         return "changed"
     return {"unit": "stopped", "package": "missing"}.get(kind, "edited")
 
 
-def of_file(host: Host, path: str, *, same: bool) -> str:
-    """A file that we wrote once: gone, edited since, or as we left it while the cluster file moved on."""
+def of_file(host: Host, change: Json, *, same: bool) -> str:
+    """A file that we wrote once: gone, edited since, or as we left it while cluster file or host moved on."""
+    path = change["id"].partition(":")[2]
     content = read(host.at(path))
     if content is None:
         return "missing"
     row = host.receipt["files"].get(path, {})
-    return "edited" if same or hashlib.sha256(content).hexdigest() != row.get("sha256") else "changed"
+    if hashlib.sha256(content).hexdigest() != row.get("sha256"):
+        return "edited"
+    if not same:
+        return "changed"
+    return "hardware" if change["what"].startswith("rewrite") else "edited"

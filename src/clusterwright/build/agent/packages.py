@@ -4,17 +4,20 @@ Standard library only, Python 3.6 or later.
 """
 
 import fnmatch
+import json
 import os
 import re
 import time
-from typing import Dict, Iterable, List, Optional, Tuple
+from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
-from clusterwright.build.agent.host import Host, Json, must, read, run
+from clusterwright.build.agent.disk import write_private
+from clusterwright.build.agent.host import STATE, Host, Json, must, read, run
 
 INSTALL_S = 900  # a driver package builds its module for minutes
 LOCKED_S = (
     120  # how long another apt is waited for: unattended upgrades of a few packages take about a minute
 )
+HELD = STATE + "/held.json"
 LOCKS = "/etc/dnf/plugins/versionlock.list"  # dnf-versionlock(8)
 APT = (
     *("-o", "Dpkg::Options::=--force-confold"),  # a file that was changed by hand stays, and nobody is asked
@@ -82,18 +85,31 @@ def look_packages(host: Host) -> List[Json]:
     for package in wanted:
         version = there.get(package["name"], ("", False))[0]
         if not version:
-            changes.append({"id": package["id"], "what": "install", "diff": "", "cost": "live"})
-        elif not fits(version, package["version"]):
+            old = in_place_of(there, package)
+            what, cost = (
+                (f"install in place of {', '.join(old)}", package["cost"]) if old else ("install", "live")
+            )
+            changes.append({"id": package["id"], "what": what, "diff": "", "cost": cost})
+        elif not (fits(version, package["version"]) and package["built_for"] in version):
             what = f"{re.sub('^0:', '', version)} -> {package['version']}"
-            changes.append({"id": package["id"], "what": what, "diff": "", "cost": "restart"})
+            changes.append({"id": package["id"], "what": what, "diff": "", "cost": package["cost"]})
     return changes
+
+
+def in_place_of(there: Installed, package: Json) -> List[str]:
+    """What does the package's work now under another name: a driver of another branch, or with other modules."""
+    return [name for name in matching(sorted(there), package["place_of"]) if name != package["name"]]
 
 
 def install_packages(host: Host) -> None:
     """All that are not as wanted, in one call; those that bring repositories come first, in one of their own."""
     for early in (True, False):
         ids = {change["id"] for change in look_packages(host)}
-        todo = [package for package in wanted_of(host) if package["id"] in ids and package["early"] == early]
+        todo = [
+            package
+            for package in wanted_of(host)
+            if package["id"] in ids and package["early"] == early and not package["alone"]
+        ]
         if todo:
             (dnf_install if has_dnf(host) else apt_install)(host, todo)
             del host.bundle["installed"]
@@ -102,9 +118,9 @@ def install_packages(host: Host) -> None:
 def held_with(host: Host, todo: List[Json]) -> List[str]:
     """Held packages of the same source as those that get another release: they have its version, and must follow."""
     there = installed(host)
-    versions = {
-        there[package["name"]][0] for package in todo if package["version"] and package["name"] in there
-    }
+    names = [package["name"] for package in todo if package["version"]]
+    names += [name for package in todo for name in in_place_of(there, package)]
+    versions = {there[name][0] for name in names if name in there}
     return [name for name, (version, held) in there.items() if held and version in versions]
 
 
@@ -143,12 +159,18 @@ def refresh() -> None:
         time.sleep(1)
 
 
-def dnf_install(host: Host, todo: List[Json]) -> None:
+def dnf_install(host: Host, todo: List[Json], more: Sequence[str] = ()) -> None:
     """It waits for another one by itself; our locks give way to a release of the file's."""
-    names = [package["name"] + (f"-{package['version']}*" if package["version"] else "") for package in todo]
+    names = [package["name"] + (f"-{release(package)}" if package["version"] else "") for package in todo]
     root = ["--installroot", host.root] if host.root else []
     over = ["--disableplugin", "versionlock"] if any(package["version"] for package in todo) else []
-    must(["dnf", "install", "-y", ONLY_NEEDED, *root, *over, *names], INSTALL_S)
+    must(["dnf", "install", "-y", ONLY_NEEDED, *root, *over, *more, *names], INSTALL_S)
+
+
+def release(package: Json) -> str:
+    """The pattern of its versions."""
+    built_for = package["built_for"]
+    return f"{package['version']}*" + (f"{built_for}*" if built_for else "")
 
 
 def look_hold(host: Host, resource: Json) -> Optional[Json]:
@@ -165,12 +187,30 @@ def matching(names: Iterable[str], patterns: List[str]) -> List[str]:
     return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
 
+def held_by_us(host: Host) -> Set[str]:
+    """What an apply of ours has held; before a list was kept, all that our patterns fit."""
+    kept = read(host.at(HELD))
+    if kept is not None:
+        return set(json.loads(kept.decode()))
+    if "hold:packages" not in host.receipt.get("wanted", {}):
+        return set()
+    patterns = [pattern for one in host.resources if one["kind"] == "hold" for pattern in one["patterns"]]
+    return set(matching([name for name, (_version, held) in installed(host).items() if held], patterns))
+
+
+def remember_held(host: Host, names: Iterable[str]) -> None:
+    """These are held by us from now on."""
+    os.makedirs(host.at(STATE), exist_ok=True)
+    write_private(host.at(HELD), json.dumps(sorted(held_by_us(host).union(names))).encode())
+
+
 def do_hold(host: Host, resource: Json) -> None:
     """Everything that matches now is held."""
     there = installed(host)
     names = matching([name for name, (_version, held) in there.items() if not held], resource["patterns"])
     if not names:
         return
+    remember_held(host, names)
     del host.bundle["installed"]
     if not has_dnf(host):
         must(["apt-mark", "hold", *names])

@@ -4,12 +4,16 @@ Standard library only, Python 3.6 or later.
 """
 
 import hashlib
-from typing import Container, List, Optional
+from typing import Callable, Container, Dict, List, Optional
 
 from clusterwright.build.agent import drift, files, hardware, packages, records, system, units
+from clusterwright.build.agent.derive import derived
 from clusterwright.build.agent.host import ChangeError, Host, Json, read
+from clusterwright.build.agent.storage import disks, mountpoint
 
-LOOK = {
+Look = Callable[[Host, Json], Optional[Json]]
+
+LOOK: Dict[str, Look] = {
     "file": files.look_file,
     "directory": files.look_directory,
     "symlink": files.look_symlink,
@@ -19,6 +23,8 @@ LOOK = {
     "module": system.look_module,
     "hold": packages.look_hold,
     "hardware": hardware.look_hardware,
+    "mountpoint": lambda host, one: mountpoint.look_mountpoint(host, one),  # noqa: PLW0108 (read where it is asked for)
+    "disks": lambda host, one: disks.look_disks(host, one),  # noqa: PLW0108 (likewise)
 }
 
 # The system's own, which we only reload: without sshd nobody would reach the host any more.
@@ -27,6 +33,8 @@ ALWAYS = ("ssh.service", "sshd.service", "systemd-journald.service")
 
 def plan(host: Host) -> List[Json]:
     """Every change, in the order in which it is made: packages, resources, what is gone, units, records."""
+    if of_kinds(host, ("derived",)):  # most files ask for none: what works them out is not even loaded there
+        derived.work_out(host)
     asked = records.begin(host) if of_kinds(host, ("records",)) else {}
     early = [resource for resource in of_kinds(host, ("file",)) if resource["early"]]
     changes = looked(host, early) + packages.look_packages(host)

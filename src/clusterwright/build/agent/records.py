@@ -24,6 +24,7 @@ from clusterwright.build.agent.accounts import (
 from clusterwright.build.agent.disk import write_private
 from clusterwright.build.agent.host import STATE, ChangeError, Host, Json, read
 from clusterwright.build.agent.sacctmgr import READY_S, Asked, answers, ask, read_answers
+from clusterwright.build.agent.storage import quotas
 
 MEMORY = STATE + "/records.json"
 BLIND = "compare"  # the change that stands for all, where the daemon does not answer while we look
@@ -45,6 +46,8 @@ def look(host: Host, resource: Json, asked: Asked) -> List[Json]:
     """One change for each row that is not as wanted; one for all where the daemon cannot be asked yet."""
     if resource["name"] == "reservations":
         return reservations.look(host, resource["rows"], ours(host, "reservations"))
+    if resource["name"] == "quotas":
+        return quotas.look(resource["rows"])
     try:
         have = rows_of(found(host, asked)) if asked else None
     except (ChangeError, OSError):
@@ -124,6 +127,8 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
     rows = resource["rows"]
     if resource["name"] == "reservations":
         reservations.do(rows, ours(host, "reservations"))
+    elif resource["name"] == "quotas":
+        quotas.do(rows)
     else:
         where = rows[0]
         why = answers(where["address"], where["port"], READY_S)

@@ -93,7 +93,7 @@ def do_user(host: Host, resource: Json) -> None:
         pwd.getpwnam(name)
     except KeyError:
         more = ["--groups", groups] if groups else []
-        kind = ["--create-home", "--shell", "/bin/bash"]
+        kind = ["--create-home" if resource["home"] else "--no-create-home", "--shell", "/bin/bash"]
         if resource["system"]:
             kind = ["--system", "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/bin/false"]
         must(["useradd", *kind, "--uid", str(resource["uid"]), "--gid", resource["group"], *more, name])

@@ -16,7 +16,8 @@ from clusterwright.build.agent.host import STATE, Host, Json, read, whole_json
 
 UNDO = STATE + "/undo"
 KEPT = 10  # applies that can be undone: a choice, well under a megabyte each
-STAYS = ("package", "hold", "group", "user", "gone-user", "module", "records")  # what no rollback takes away
+# What no rollback takes away
+STAYS = ("package", "hold", "group", "user", "gone-user", "module", "disks", "records")
 
 
 def begin(host: Host) -> None:

@@ -16,6 +16,7 @@ WORDS = {
     "edited": "edited by hand since our last apply",
     "missing": "removed by hand since our last apply",
     "stopped": "stopped or disabled by hand since our last apply, or it died",
+    "hardware": "the host has other devices or addresses than at our last apply",
     "follows": "because of the changes above",
     "": "why is not known",
 }

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
 from clusterwright.spec.source import Loc
+
+_PLAIN = re.compile(r"[A-Za-z_/][\w./-]*")  # what means itself in YAML wherever it stands
+_MEANS_MORE = re.compile(r"""^[*&!|>%@`"'?{\[#-]|:( |$)| #""")  # what begins something else in YAML
+_WORDS = ("true", "false", "yes", "no", "on", "off", "null")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ def put(text: str, loc: Loc, value: str, *, after: str = "") -> str:
     *parents, last = loc
     mapping = _mapping(text, tuple(parents))
     if mapping is None:
-        return _with_section(text, loc, value)
+        return _with_parents(text, loc, value)
     if entry := _entry(mapping, str(last)):
         start, end = _span(entry.value)
         return text[:start] + _spelled(value, mapping, entry.value) + text[end:]
@@ -76,12 +81,15 @@ def _spelled(value: str, mapping: MappingNode, before: Node | None) -> str:
     quote = before.style if isinstance(before, ScalarNode) and before.style in ("'", '"') else ""
     if not quote and mapping.flow_style and any(char in value for char in "[]{},"):
         quote = '"'
-    if not quote and value[:1].isdigit():
+    if not quote and (value[:1].isdigit() or value in _WORDS or _MEANS_MORE.search(value)):
         quote = '"'
     return f"{quote}{value}{quote}"
 
 
 def _inserted(text: str, mapping: MappingNode, neighbour: _Entry | None, line: str) -> str:
+    if not mapping.value:
+        inside = text.index("{", mapping.start_mark.index) + 1
+        return f"{text[:inside]}{line}{text[inside:]}"
     if neighbour is None:
         neighbour = _Entry(*mapping.value[-1])
     end = _last(neighbour.value)
@@ -102,8 +110,15 @@ def _last(node: Node) -> int:
     return _last(inner[1] if isinstance(inner, tuple) else inner)
 
 
-def _with_section(text: str, loc: Loc, value: str) -> str:
-    """A section that the file does not have yet goes to its end; only top-level ones are added so."""
-    section, key = loc
-    quoted = f'"{value}"' if value[:1].isdigit() else value
-    return f"{text.rstrip()}\n\n{section}:\n  {key}: {quoted}\n"
+def _with_parents(text: str, loc: Loc, value: str) -> str:
+    """A section that the file does not have yet goes to its end; one within a section to the end of that."""
+    there = next(depth for depth in range(len(loc) - 1, -1, -1) if not depth or _mapping(text, loc[:depth]))
+    mapping, missing = _mapping(text, loc[:there]), [str(part) for part in loc[there:]]
+    plain = value if _PLAIN.fullmatch(value) and value not in _WORDS else f'"{value}"'
+    if not there or mapping is None:
+        lines = [f"{'  ' * depth}{part}:" for depth, part in enumerate(missing)]
+        return f"{text.rstrip()}\n\n" + "\n".join(lines) + f" {plain}\n"
+    inner = plain
+    for part in reversed(missing[1:]):
+        inner = f"{{{part}: {inner}}}"
+    return _inserted(text, mapping, None, f"{missing[0]}: {inner}")

@@ -96,7 +96,7 @@ def dockerfile(cluster: Cluster, found: Sequence[Step], header: str) -> str:
         package.name
         + (f"{'-' if is_rhel_kind(cluster.os) else '='}{package.version}*" if package.version else "")
         for _step, package in of_kind(found, Package)
-        if not any(word in package.name for word in _LEFT_OUT)
+        if not package.alone and not any(word in package.name for word in _LEFT_OUT)
     ]
     groups = [
         f"getent group {group.name} >/dev/null || groupadd --gid {group.gid} {group.name}"

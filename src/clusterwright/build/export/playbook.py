@@ -56,8 +56,7 @@ def _packages(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
     rhel = is_rhel_kind(cluster.os)
     rows: dict[tuple[str, ...], list[str]] = {}
     for step, package in of_kind(found, Package):
-        version = f"{'-' if rhel else '='}{package.version}*" if package.version else ""
-        rows.setdefault(step.hosts, []).append(package.name + version)
+        rows.setdefault(step.hosts, []).append(package.name + _version(package, rhel=rhel))
     lean = {"install_weak_deps": False} if rhel else {"install_recommends": False}
     return [
         {
@@ -68,6 +67,15 @@ def _packages(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
         }
         for hosts, names in rows.items()
     ]
+
+
+def _version(package: Package, *, rhel: bool) -> str:
+    """As the module matches it: by patterns. Of a maker's own packages some have an epoch before the version."""
+    if not package.version:
+        return ""
+    built_for = f"{package.built_for}*" if package.built_for else ""
+    epoch = "*" if package.alone and not rhel else ""
+    return f"{'-' if rhel else '='}{epoch}{package.version}*{built_for}"
 
 
 def _folders(cluster: Cluster, found: Sequence[Step]) -> list[Task]:

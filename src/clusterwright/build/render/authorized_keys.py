@@ -14,7 +14,20 @@ def authorized_keys(cluster: Cluster, user: str, given: Given, header: str) -> s
     lines = [f"{key}\n" for key in cluster.users[user].ssh_keys]
     own = given.secrets.get(f"ssh/{user}.pub", f"<public key ssh/{user}>\n".encode()).decode()
     why = "\n# From host to host; the private half is on every host, and of no use anywhere else.\n"
-    return header + "".join(lines) + f'{why}from="{hosts_only(cluster)}" {own}'
+    heal = heal_key(cluster, given) if cluster.heal.watch and user == logs_in(cluster) else ""
+    return header + "".join(lines) + f'{why}from="{hosts_only(cluster)}" {own}' + heal
+
+
+def logs_in(cluster: Cluster) -> str:
+    """Who changes the hosts: root in every lab."""
+    return "root" if cluster.lab else cluster.ssh.user
+
+
+def heal_key(cluster: Cluster, given: Given) -> str:
+    """The line for the loop that mends the cluster: good from the control host's addresses, and for commands alone."""
+    own = given.secrets.get("heal/key.pub", b"<public key heal/key>\n").decode()
+    addresses = ",".join(str(address) for address in cluster.control.addresses.values())
+    return f'from="{addresses}",restrict {own}'
 
 
 @once

@@ -14,11 +14,13 @@ from clusterwright.build.render.slurm_settings import CONTROL_PORT, NODE_PORT
 from clusterwright.spec.cluster import Cluster, Host
 from clusterwright.spec.networks import NetworkName
 from clusterwright.spec.once import once
-from clusterwright.spec.storage import Gpfs, Lustre, Nfs
+from clusterwright.spec.storage import Beegfs, Gpfs, Lustre, Nfs
 
 ACCOUNTING_PORT = 6819  # slurmdbd.conf(5), DbdPort
 EXPORTER_PORT = 9100  # node_exporter's registered default
+OWN_EXPORTER_PORT = 9105  # ours; of Prometheus's list of ports, nobody's who would be on such a host
 NFS_PORT = 2049  # NFSv4 needs no other
+BEEGFS_PORT = 8004  # connClientPort (BeeGFS, network ports)
 TIME_PORT = 123  # RFC 5905
 LUSTRE_PORT = 988  # Lustre manual, "accept_port": servers open connections to clients as well
 GPFS_PORT = 1191  # IBM Storage Scale, "tscTcpPort": every daemon talks to every other
@@ -30,6 +32,7 @@ ROLES = {
     "compute": ("compute",),
     "daemons": ("control", "compute"),
     "front": ("control", "login"),
+    "control": ("control",),
 }
 
 Range = tuple[IPv4Address, IPv4Address]
@@ -154,6 +157,9 @@ def _rest(cluster: Cluster, host: Host) -> Iterator[Opening]:
     if cluster.monitoring.node_exporter:
         subnet = Peers("subnet_management", (_span(cluster.networks.management.subnet),))
         yield _tcp("node_exporter", EXPORTER_PORT, management, subnet, "host metrics")
+    if cluster.monitoring.exporter:
+        asking = _hosts(cluster, "control", "management")
+        yield _tcp("exporter", OWN_EXPORTER_PORT, management, asking, "metrics of GPUs, jobs and Slurm")
     yield from _storage(cluster, host)
 
 
@@ -168,6 +174,9 @@ def _storage(cluster: Cluster, host: Host) -> Iterator[Opening]:
         yield _tcp("nfs", NFS_PORT, to, clients, "shared folders", network)
     if any(isinstance(folder, Lustre) for folder in folders):
         yield _tcp("lustre", LUSTRE_PORT, to, around, "its servers connect back", network)
+    if any(isinstance(folder, Beegfs) for folder in folders):
+        port, why = (BEEGFS_PORT, BEEGFS_PORT), "its servers answer and call back by datagrams"
+        yield Opening("beegfs", "udp", port, network, to, around, why)
     if any(isinstance(folder, Gpfs) for folder in folders):
         yield _tcp("gpfs", GPFS_PORT, to, around, "its daemons connect to each other", network)
 

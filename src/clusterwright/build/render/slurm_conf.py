@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from clusterwright.build.render.power import power
 from clusterwright.build.render.slurm_accounting import accounting
-from clusterwright.build.render.slurm_health import health, power
+from clusterwright.build.render.slurm_health import health
 from clusterwright.build.render.slurm_nodes import nodes, partitions
 from clusterwright.build.render.slurm_options import with_options
 from clusterwright.build.render.slurm_releases import release_of

@@ -16,7 +16,7 @@ BY_RELOAD = (
     "MessageTimeout", "MinJobAge", "PartitionName", "PriorityDecayHalfLife", "PriorityMaxAge",
     "PriorityWeightAge", "PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightQOS", "Prolog",
     "PrologEpilogTimeout", "PrologTimeout", "PropagateResourceLimitsExcept", "RebootProgram", "ReconfigFlags",
-    "ResumeProgram", "ResumeTimeout", "ReturnToService", "SchedulerParameters", "SlurmdTimeout",
+    "ResumeFailProgram", "ResumeProgram", "ResumeTimeout", "ReturnToService", "SchedulerParameters", "SlurmdTimeout",
     "SuspendExcNodes", "SuspendExcStates", "SuspendProgram", "SuspendTime", "SuspendTimeout", "TreeWidth",
     "UnkillableStepProgram", "UnkillableStepTimeout",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Prolog, epilog, health program, unkillable steps, reboots and power saving, as slurm.conf names them."""
+"""Prolog, epilog, health program and unkillable steps, as slurm.conf names them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ from clusterwright.build.render.slurm_releases import (
     prolog_flags,
     prolog_timeouts,
     release_of,
-    suspend_states,
 )
 from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.names import fold
 
 PROGRAMS = "/etc/slurm/clusterwright"  # the programs themselves are of roles/job_hooks
 PROLOG_S, EPILOG_S, HEALTH_S = 120, 300, 60
 HEALTH_EVERY_S = 300
-# Servers with 8 GPUs and 2 TiB take 10 to 15 minutes from a reboot to sshd: memory training, firmware.
-REBOOT_S = 1200
-SHUTDOWN_S = 300  # longer than systemd's 90 s for a unit that does not stop, and the BMC's own time
 
 
 def health(cluster: Cluster) -> str:
@@ -58,30 +53,6 @@ HealthCheckNodeState=IDLE,CYCLE
 # Says what is known of a process that no signal ends.
 UnkillableStepProgram={PROGRAMS}/unkillable
 """
-
-
-def power(cluster: Cluster) -> str:
-    """Reboots by `scontrol reboot`, and switching idle hosts off where the file says how."""
-    saving = cluster.slurm.power_saving
-    reboot = """
-# `scontrol reboot ASAP HOST` reboots a host when its jobs have ended.
-RebootProgram=/usr/sbin/reboot
-"""
-    if saving is None:
-        return f"{reboot}ResumeTimeout={REBOOT_S}\n"
-    keep = [host for group in saving.keep for host in cluster.nodes[group].names()]
-    states = suspend_states(release_of(cluster))
-    excepted = (f"SuspendExcNodes={fold(keep)}\n" if keep else "") + (
-        f"SuspendExcStates={states}\n" if states else ""
-    )
-    return f"""{reboot}
-# Hosts idle for so many seconds are switched off by the site's program, and on when jobs wait for them.
-SuspendTime={saving.idle}
-SuspendProgram={saving.suspend}
-SuspendTimeout={SHUTDOWN_S}
-ResumeProgram={saving.resume}
-ResumeTimeout={saving.resume_timeout}
-{excepted}"""
 
 
 def _keys(rows: Mapping[str, int]) -> str:

@@ -126,7 +126,7 @@ ProctrackType=proctrack/cgroup
 {NO_AFFINITY if cluster.lab else AFFINITY}
 
 # torchrun needs no MPI; `srun --mpi=pmix` is there where its library is.
-MpiDefault=none
+MpiDefault={cluster.rdma.mpi_default if cluster.rdma else "none"}
 
 # RDMA pins memory, so the limits of the shell that submits must not follow the job.
 PropagateResourceLimitsExcept=MEMLOCK,NOFILE

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from clusterwright.build.resources import File, Given, Resource
+import json
+
+from clusterwright.build.resources import Derived, File, Given, Resource
 from clusterwright.build.roles import roles
 from clusterwright.spec.cluster import Cluster
 
@@ -24,10 +26,13 @@ def tree(cluster: Cluster, given: Given) -> dict[str, Texts]:
 
 
 def _texts(resources: tuple[Resource, ...]) -> Texts:
-    return {resource.path: _text(resource) for resource in resources if isinstance(resource, File)}
+    return {resource.path: _text(resource) for resource in resources if isinstance(resource, File | Derived)}
 
 
-def _text(file: File) -> str:
+def _text(file: File | Derived) -> str:
+    if isinstance(file, Derived):
+        given = json.dumps(file.given, indent=1, sort_keys=True)
+        return f"{file.header}<worked out on the host by {file.program} from what it has and this>\n{given}\n"
     if file.secret:
         return f"<secret {file.secret}>\n"
     return file.content if isinstance(file.content, str) else file.content.decode()

@@ -5,13 +5,20 @@ from __future__ import annotations
 from clusterwright.build.alike import alike
 from clusterwright.build.resources import File, Given, Group, Package, Resource, User
 from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.spec.storage import Nfs
 
 AFTER = ("base",)
 
+HOME = "/home"
+
 
 @alike
-def accounts(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
-    """A team is a group; a user's own team is the primary one, `also_in` are further ones."""
+def accounts(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """A team is a group; a user's own team is the primary one, `also_in` are further ones.
+
+    Where /home is a shared folder, homes are made by its server alone, whose accounts are there first.
+    """
+    server = homes_from(cluster)
     return (
         *(Group(name=name, gid=team.gid) for name, team in cluster.teams.items()),
         *(
@@ -22,11 +29,18 @@ def accounts(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...
                 groups=user.also_in,
                 not_in=tuple(team for team in cluster.teams if team not in (user.team, *user.also_in)),
                 password=cluster.security.password_login,
+                home=server in (None, host.name),
             )
             for name, user in cluster.users.items()
         ),
         *_sudo(cluster, given.header()),
     )
+
+
+def homes_from(cluster: Cluster) -> str | None:
+    """The server of /home; None where each host has homes of its own."""
+    folders = cluster.storage.values()
+    return next((one.server for one in folders if isinstance(one, Nfs) and one.path == HOME), None)
 
 
 def _sudo(cluster: Cluster, header: str) -> tuple[Resource, ...]:

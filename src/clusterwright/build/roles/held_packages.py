@@ -21,6 +21,17 @@ FABRIC = (
     "ucx*", "libucx*", "kmod-mlnx*",
 )  # fmt: skip
 SLURM = ("slurm*", "libslurm*")
+# What else of NVIDIA's and AMD's is ours to install where the file says so.
+LIBRARIES = (
+    "libcuda1",
+    "libcudadebugger1",
+    "libnvcuvid1",
+    "cuda-toolkit-*",
+    "libcudnn*",
+    "libnccl*",
+    "datacenter-gpu-manager*",
+)
+AMD = ("amdgpu*", "rocm*")
 # Modules of driver and fabric are built for one kernel: with another one the host comes back without its GPUs.
 KERNEL = (
     "linux-image-*", "linux-headers-*", "linux-modules-*", "linux-generic*", "linux-nvidia*",
@@ -34,7 +45,9 @@ APT = "/etc/apt/apt.conf.d/52clusterwright-hold"
 def held_packages(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     """Held in dpkg or by dnf's versionlock, whoever asks for the upgrade; `wright upgrade` does it on purpose."""
     kernel = KERNEL if host.group.gpus else ()
-    patterns = (*DRIVER, *FABRIC, *SLURM, *kernel, *cluster.system.hold)
+    libraries = LIBRARIES if cluster.software.nvidia else ()
+    amd = AMD if cluster.software.rocm else ()
+    patterns = (*DRIVER, *FABRIC, *SLURM, *kernel, *libraries, *amd, *cluster.system.hold)
     hold = Hold(name="packages", patterns=patterns)
     system = distribution(cluster)
     if system.family == "rhel":

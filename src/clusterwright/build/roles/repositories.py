@@ -27,7 +27,13 @@ def repositories(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource,
 
 def _epel(cluster: Cluster) -> tuple[Resource, ...]:
     """A site that cannot reach EPEL names its copy `epel`."""
-    wanted = cluster.monitoring.node_exporter or has_own(cluster.os, cluster.software.slurm)
+    environments = cluster.environments
+    wanted = (
+        cluster.monitoring.node_exporter
+        or has_own(cluster.os, cluster.software.slurm)
+        or "apptainer" in environments.containers
+        or environments.modules == "lmod"
+    )
     if not wanted or "epel" in cluster.software.repositories:
         return ()
     return (Package(name="epel-release", early=True),)

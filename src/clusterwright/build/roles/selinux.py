@@ -62,7 +62,7 @@ def _booleans(cluster: Cluster) -> tuple[tuple[str, str], ...]:
     homes = [
         folder.path
         for folder in cluster.storage.values()
-        if isinstance(folder, Nfs) and folder.path.startswith("/home/")  # /home itself is refused by the file
+        if isinstance(folder, Nfs) and (folder.path + "/").startswith("/home/")
     ]
     if not homes:
         return ()

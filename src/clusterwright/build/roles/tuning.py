@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.build.alike import alike
+from clusterwright.build.oneshot import oneshot
 from clusterwright.build.resources import File, Given, Resource, Unit
 from clusterwright.spec.cluster import Cluster, Host
 
@@ -10,18 +11,7 @@ AFTER = ("base",)
 
 SCRIPT = "/etc/clusterwright/tuning.sh"
 NAME = "clusterwright-tuning.service"
-UNIT = f"""[Unit]
-Description=Settings of a compute host (clusterwright)
-After=systemd-modules-load.service swap.target
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/bin/sh {SCRIPT}
-
-[Install]
-WantedBy=multi-user.target
-"""
+UNIT = oneshot("Settings of a compute host", SCRIPT, After="systemd-modules-load.service swap.target")
 HEAD = """# Every line does nothing where the host has no such thing: a virtual machine, a container.
 
 set_all() { # VALUE FILES...

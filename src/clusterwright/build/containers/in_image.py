@@ -1,0 +1,210 @@
+"""Starts a step of Slurm's in an OCI bundle, as its user and without root: `in_image.py BUNDLE ID HOST`.
+
+Slurm has written BUNDLE/config.json from the image's own, with the command and the environment of the step. What a
+container of a desktop would shut away is given back, as training needs it: the host's network, processes, devices and
+user ids. Only files are the image's. So GPUs are those that Slurm gave the step, and Slurm sees and ends every
+process.
+"""
+
+import errno
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import Any, Dict, List, Optional
+
+PLACES = "/etc/clusterwright/containers.json"  # what this cluster's hosts show inside; by the role `oci`
+STATE = "/run/clusterwright-oci"
+MOUNTS = "CLUSTERWRIGHT_MOUNTS"  # further folders of the host, with colons between them
+HOST = ("/proc", "/sys", "/dev", "/tmp", "/var/tmp")  # the host's own, shown inside
+ROOT, COMMANDS = "/opt/clusterwright/host", "/opt/clusterwright/containers/bin"  # as outside.py has them
+SLURMS, OWN = "/tmp/slurm/", "/tmp/slurm-%s/"  # where Slurm puts a batch script, and where we do
+# Who the user is, and where hosts and names are found: an image knows neither.
+NAMES = ("/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf")
+# Of NVIDIA's container toolkit: the driver's libraries, which must fit the host's kernel, come from the host.
+NVIDIA = "/usr/bin/nvidia-container-runtime-hook"
+
+SETS = ("bounding", "effective", "permitted", "inheritable", "ambient")
+
+Config = Dict[str, Any]
+
+
+def main() -> None:
+    """Become the runtime."""
+    bundle, name, host = sys.argv[1:4]
+    path = os.path.join(bundle, "config.json")
+    with open(path) as file:
+        config = json.load(file)
+    refused = adapt(config, places(), name, host)
+    if refused:
+        sys.exit("clusterwright: " + refused)
+    os.unlink(path)  # it is root's, in a folder of ours
+    with open(path, "w") as file:
+        json.dump(config, file)
+    state = os.path.join(STATE, name)
+    os.mkdir(state, 0o700)  # Slurm takes it away: RunTimeDelete
+    crun = [
+        "crun",
+        "--root",
+        state,
+        "--cgroup-manager=disabled",
+        "run",
+        "--no-new-keyring",
+        "--bundle",
+        bundle,
+        name,
+    ]
+    os.execvp(crun[0], crun)
+
+
+def places() -> List[Dict[str, str]]:
+    """The folders of this cluster: path, and whether it can be written to."""
+    with open(PLACES) as file:
+        return list(json.load(file))
+
+
+def adapt(config: Config, shown: List[Dict[str, str]], name: str, host: str) -> str:
+    """The configuration with only the files apart; why it cannot be, in words, or nothing."""
+    environment = dict(pair.partition("=")[::2] for pair in config["process"].get("env", []))
+    complete(environment, host)
+    seek_home(environment, host)
+    environment["PATH"] = COMMANDS + ":" + environment.get("PATH", "/usr/bin:/bin")
+    config["process"]["env"] = ["=".join(pair) for pair in environment.items()]
+    slurms = of_slurm(config, name)
+    asked = [path for path in environment.get(MOUNTS, "").split(":") if path]
+    wanted = [bind(path) for path in HOST]
+    wanted += [bind(path, "ro") for path in NAMES if os.path.exists(path)]
+    wanted += [bind(each["path"], each["mode"]) for each in shown if os.path.isdir(each["path"])]
+    wanted += [bind(path) for path in asked]
+    root = config["root"]["path"]
+    refused = unfit(
+        root, config["process"]["args"], environment, [each["destination"] for each in wanted + slurms]
+    )
+    if refused:
+        return refused
+    own = {"containerID": os.getuid(), "hostID": os.getuid(), "size": 1}
+    own_group = {"containerID": os.getgid(), "hostID": os.getgid(), "size": 1}
+    config["mounts"] = wanted + slurms + ([dict(bind("/"), destination=ROOT)] if os.path.isdir(ROOT) else [])
+    config["linux"] = {
+        "namespaces": [{"type": "user"}, {"type": "mount"}],
+        "uidMappings": [own], "gidMappings": [own_group],
+    }  # fmt: skip
+    config["process"].update(
+        user={"uid": os.getuid(), "gid": os.getgid()},
+        cwd=working_folder(environment, wanted),
+        noNewPrivileges=True,
+        capabilities={
+            each: ["CAP_SYS_CHROOT"] for each in SETS
+        },  # for outside.py, in the user's own namespace
+    )
+    for key in ("rlimits", "apparmorProfile", "selinuxLabel"):
+        config["process"].pop(key, None)
+    config.pop("hostname", None)
+    if os.path.exists(NVIDIA):
+        config["hooks"] = {"prestart": [{"path": NVIDIA, "args": [NVIDIA, "prestart"]}]}
+    return ""
+
+
+def bind(path: str, mode: str = "rw") -> Config:
+    """The host's folder or file at the same place inside, with what is mounted below it."""
+    return {"destination": path, "type": "none", "source": path, "options": ["rbind", "rprivate", mode]}
+
+
+def of_slurm(config: Config, name: str) -> List[Config]:
+    """What Slurm has added to the step: its batch script, its spool. The image's own kinds of mounts are not wanted.
+
+    Slurm's place for the script, /tmp/slurm, would be one for all jobs of a host, as /tmp is the host's.
+    """
+
+    def moved(path: str) -> str:
+        return OWN % name + path[len(SLURMS) :] if path.startswith(SLURMS) else path
+
+    arguments = config["process"]["args"]
+    arguments[0] = moved(arguments[0])
+    mounts = [each for each in config.get("mounts", []) if "bind" in each.get("options", [])]
+    return [
+        dict(each, destination=moved(each["destination"]))
+        for each in mounts
+        if each["destination"] not in HOST
+    ]
+
+
+def complete(environment: Dict[str, str], host: str) -> None:
+    """What Slurm before 23.02 does not tell a task in a container; what stands there is of the job's batch script.
+
+    It allows one task on a host. Later releases allow more, and tell each of itself.
+    """
+    environment["SLURMD_NODENAME"] = host
+    if set(re.sub(r"\(x[0-9]+\)", "", environment.get("SLURM_STEP_TASKS_PER_NODE", "")).split(",")) != {"1"}:
+        return
+    nodes = subprocess.check_output(("scontrol", "show", "hostnames", environment["SLURM_STEP_NODELIST"]))
+    number = str(nodes.decode().split().index(host))
+    environment.update(SLURM_PROCID=number, SLURM_NODEID=number, SLURM_LOCALID="0")
+    gpus = [path for path in glob.glob("/dev/nvidia[0-9]*") if is_ours(path)]
+    if gpus:
+        environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in range(len(gpus)))
+
+
+def seek_home(environment: Dict[str, str], host: str) -> None:
+    """Programs write there; a user without one is told, and goes on."""
+    home = environment.get("HOME", "")
+    if os.path.isdir(home):
+        return
+    environment["HOME"] = "/tmp"
+    who = environment.get("USER", os.getuid())
+    sys.stderr.write(
+        "clusterwright: %s has no home at %s on %s; HOME is /tmp: `wright apply` makes homes\n"
+        % (who, home, host)
+    )
+
+
+def is_ours(device: str) -> bool:
+    """Slurm's control group lets us open it; whether a driver answers is another question."""
+    try:
+        os.close(os.open(device, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+    except OSError as why:
+        return why.errno not in (errno.EPERM, errno.EACCES)
+    return True
+
+
+def unfit(root: str, command: List[str], environment: Dict[str, str], inside: List[str]) -> str:
+    """What the image lacks, before the runtime says it in its own words."""
+    if not os.path.isdir(root):
+        return "there is no image at %s on %s" % (os.path.dirname(root), os.uname().nodename)
+    for path in inside:
+        if any(path.startswith(place + "/") for place in inside):
+            continue  # in a folder of the host's
+        if not os.path.exists(path):
+            return "%s is to be seen inside, and %s has no such folder" % (path, os.uname().nodename)
+        if not os.path.lexists(root + path) and not os.access(root, os.W_OK):
+            return "the image has no place for %s: its owner makes one with `mkdir -p %s`" % (
+                path,
+                root + path,
+            )
+    return "" if found(root, command[0], environment, inside) else "the image has no %s" % command[0]
+
+
+def found(root: str, program: str, environment: Dict[str, str], inside: List[str]) -> Optional[str]:
+    """Where the program is, in the image or in a folder of the host's; links are taken as they lie."""
+    folders = [""] if "/" in program else environment.get("PATH", "/usr/bin:/bin").split(":")
+    for folder in folders:
+        path = os.path.join(folder, program)
+        below = any((path + "/").startswith(place + "/") for place in inside)
+        if path in inside:
+            return path
+        if os.path.lexists(path if below else os.path.join(root, path.lstrip("/"))):
+            return path
+    return None
+
+
+def working_folder(environment: Dict[str, str], mounts: List[Config]) -> str:
+    """Where the step was started, if that is seen inside."""
+    folder = environment.get("PWD", "/")
+    seen = any((folder + "/").startswith(each["destination"] + "/") for each in mounts)
+    return folder if seen else "/"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Who holds the switch, one file a kind: `on`, `off` and `state` of a list of hosts; none of them raises."""
+
+from importlib import import_module
+from typing import Any, Dict, List
+
+
+class Provider:
+    """What every kind does; an answer is "" where it was done or taken on, and else the provider's words.
+
+    One that is asked for each host alone (`apart`) is asked in a thread each, so that a silent host holds up no other.
+    """
+
+    apart = False
+
+    def on(self, hosts: List[str]) -> Dict[str, str]:
+        """Ask for power; nothing happens to a host that has it."""
+        raise NotImplementedError
+
+    def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:
+        """Ask for an end: in order, or (`hard`) at once."""
+        raise NotImplementedError
+
+    def state(self, hosts: List[str]) -> Dict[str, str]:
+        """`on`, `off`, or words that begin with `?` where it cannot be told."""
+        raise NotImplementedError
+
+    def hopeless(self, words: str) -> bool:
+        """True for words that asking again would not change, such as those to a wrong password."""
+        return words.startswith("refused: ")
+
+
+def provider_of(settings: Any) -> Provider:
+    """The provider that the settings name; the module of its kind has it under the same name."""
+    kind = settings.provider["kind"]
+    made: Provider = import_module(__name__ + "." + kind).Switch(settings)
+    return made

@@ -1,0 +1,1 @@
+"""Files of Prometheus, Alertmanager and Grafana, as text; pure."""

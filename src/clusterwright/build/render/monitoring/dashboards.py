@@ -1,0 +1,149 @@
+"""Grafana's dashboards, as the JSON that its provisioning and its import both read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from clusterwright.catalog.watch.dashboard import Dashboard, Panel, Query, Variable, dashboards
+
+SCHEMA = 36  # of Grafana 9.0, the oldest that is meant; newer ones bring it up to theirs when they read it
+COLUMNS = 24
+_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+_COLOURS = ("green", "yellow", "red")
+
+Json = dict[str, Any]
+
+
+def dashboard_files() -> dict[str, str]:
+    """Each dashboard's text by the name of its file."""
+    return {
+        f"{page.uid}.json": json.dumps(dashboard(page), ensure_ascii=False, indent=1) + "\n"
+        for page in dashboards()
+    }
+
+
+def dashboard(page: Dashboard) -> Json:
+    """One dashboard; `id` is null, so that Grafana gives it one of its own."""
+    return {
+        "id": None, "uid": page.uid, "title": f"Clusterwright: {_both(page)}",
+        "tags": ["clusterwright", "slurm", "gpu"], "schemaVersion": SCHEMA, "version": 1, "editable": True,
+        "timezone": "browser", "refresh": "30s", "time": {"from": "now-6h", "to": "now"}, "graphTooltip": 1,
+        "templating": {"list": [_source(), *map(_variable, page.variables)]},
+        "annotations": {"list": [_alerts()]},
+        "links": [_links()],
+        "panels": list(_panels(page.panels)),
+    }  # fmt: skip
+
+
+def _both(named: Dashboard | Panel | Variable) -> str:
+    """The title in both languages, once where they are the same."""
+    return named.title if named.title == named.title_zh else f"{named.title} · {named.title_zh}"
+
+
+def _source() -> Json:
+    """Which Prometheus; never a name of one, which the next site does not have."""
+    return {
+        "name": "datasource", "type": "datasource", "query": "prometheus", "label": "Prometheus", "hide": 0,
+        "refresh": 1, "regex": "", "multi": False, "includeAll": False,
+    }  # fmt: skip
+
+
+def _variable(given: Variable) -> Json:
+    question = f"label_values({given.series}, {given.label})"
+    return {
+        "name": given.name, "label": _both(given), "type": "query", "datasource": _SOURCE, "hide": 0,
+        "query": {"query": question, "refId": "A"}, "refresh": 2, "sort": 7,
+        "regex": "", "multi": given.many, "includeAll": given.many, "allValue": ".*" if given.many else None,
+    }  # fmt: skip
+
+
+def _alerts() -> Json:
+    """A line in every picture where an alert began."""
+    return {
+        "name": "Alerts · 告警", "datasource": _SOURCE, "enable": False, "iconColor": "red",
+        "expr": 'ALERTS{cluster="$cluster", alertstate="firing", severity="critical"}',
+    }  # fmt: skip
+
+
+def _links() -> Json:
+    return {
+        "type": "dashboards", "tags": ["clusterwright"], "title": "Clusterwright", "asDropdown": True,
+        "includeVars": True, "keepTime": True, "icon": "external link", "targetBlank": False,
+        "tooltip": "", "url": "",
+    }  # fmt: skip
+
+
+def _panels(panels: tuple[Panel, ...]) -> Iterator[Json]:
+    """Laid out from left to right; one that does not fit begins a line."""
+    x = y = tallest = 0
+    for number, panel in enumerate(panels, start=1):
+        width, height = (COLUMNS, 1) if panel.kind == "row" else (panel.width, panel.height)
+        if x + width > COLUMNS:
+            x, y, tallest = 0, y + tallest, 0
+        yield _panel(panel) | {"id": number, "gridPos": {"x": x, "y": y, "w": width, "h": height}}
+        x, tallest = x + width, max(tallest, height)
+
+
+def _panel(panel: Panel) -> Json:
+    head: Json = {"type": panel.kind, "title": _both(panel)}
+    if panel.kind == "row":
+        return head | {"collapsed": False, "panels": []}
+    about = "\n\n".join(filter(None, (panel.about, panel.about_zh)))
+    targets = [_target(panel, query, place) for place, query in enumerate(panel.queries)]
+    return head | {
+        "description": about, "datasource": _SOURCE, "targets": targets, "options": _options(panel),
+        "fieldConfig": {"defaults": _field(panel), "overrides": []}, "transformations": _columns(panel),
+    }  # fmt: skip
+
+
+def _target(panel: Panel, query: Query, place: int) -> Json:
+    """A table and a tile ask for now; all else for the whole span."""
+    now = panel.kind in ("table", "stat", "bargauge")
+    return {
+        "refId": chr(ord("A") + place), "datasource": _SOURCE, "expr": query.expression,
+        "legendFormat": query.legend or "__auto", "instant": now, "range": not now,
+        "format": "table" if panel.kind == "table" else "time_series",
+    }  # fmt: skip
+
+
+def _options(panel: Panel) -> Json:
+    reduce = {"calcs": ["lastNotNull"], "fields": "", "values": False}
+    options: dict[str, Json] = {
+        "timeseries": {
+            "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
+            "tooltip": {"mode": "multi", "sort": "desc"},
+        },
+        "stat": {"reduceOptions": reduce, "colorMode": "value", "graphMode": "area"},
+        "bargauge": {"reduceOptions": reduce, "orientation": "horizontal", "displayMode": "basic"},
+        "heatmap": {"calculate": True, "color": {"scheme": "Oranges", "mode": "scheme"}},
+        "table": {"showHeader": True, "cellHeight": "sm"},
+    }
+    return options[panel.kind]
+
+
+def _field(panel: Panel) -> Json:
+    field: Json = {"unit": panel.unit, "thresholds": {"mode": "absolute", "steps": _steps(panel)}}
+    if panel.kind == "timeseries":
+        field["custom"] = {"lineWidth": 1, "fillOpacity": 10, "showPoints": "never", "spanNulls": False}
+    if panel.unit == "percentunit":
+        field |= {"min": 0, "max": 1}
+    return field if panel.most is None else field | {"min": 0, "max": panel.most}
+
+
+def _steps(panel: Panel) -> list[Json]:
+    """Colours by value; the first one has no lower end."""
+    marks = sorted(panel.marks)
+    colours = _COLOURS[: len(marks) + 1]
+    if panel.descending:
+        colours = tuple(reversed(_COLOURS[: len(marks) + 1]))
+    return [{"color": colour, "value": value} for colour, value in zip(colours, (None, *marks), strict=True)]
+
+
+def _columns(panel: Panel) -> list[Json]:
+    """A table has its labels and its values, and not when they were read."""
+    if panel.kind != "table":
+        return []
+    hidden = {"Time": True, "__name__": True, "cluster": True, "job": False, "instance": True}
+    return [{"id": "organize", "options": {"excludeByName": hidden}}]
