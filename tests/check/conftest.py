@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.check.bench.site import Site
 from clusterwright.check.reading import MARK
 from clusterwright.check.runner import run
 from clusterwright.edge.fakes import FakeClock, FakeRemote
@@ -12,6 +13,8 @@ from clusterwright.spec.load import load_cluster
 
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "facts"
+TOOLS = {"iperf3": "/usr/bin/iperf3", "fio": "/usr/bin/fio"}
+VERSIONS = {"kernel": "6.1.0", "driver": "", "nccl": "", "torch": "2.13.0"}
 TOKEN = "a989abd5a8544a0cbc3cbfca40e74c02"
 
 
@@ -19,7 +22,8 @@ TOKEN = "a989abd5a8544a0cbc3cbfca40e74c02"
 def cluster(tmp_path_factory):
     """The example lab, at the addresses at which the outputs were recorded."""
     path = tmp_path_factory.mktemp("check") / "cluster.yaml"
-    path.write_text((ROOT / "examples/lab/cluster.yaml").read_text().replace("10.77.", "10.79."))
+    text = (ROOT / "examples/lab/cluster.yaml").read_text().replace("10.77.", "10.79.")
+    path.write_text(f"{text}\nmonitoring: {{exporter: false}}  # what is recorded is of hosts without it\n")
     return load_cluster(path)
 
 
@@ -82,3 +86,47 @@ class Answers:
 def answers(cluster):
     """Hosts that are all as the file wants them."""
     return Answers(cluster)
+
+
+class FakeStage:
+    """Hosts that answer orders by functions of a test; `dies` maps a host to the order in which it is lost."""
+
+    def __init__(self, hosts, answer, dies=None):
+        self.names, self.answer, self.dies = tuple(hosts), answer, dies or {}
+        self.lost, self.orders = {}, []
+
+    @property
+    def hosts(self):
+        """Hosts that answer."""
+        return tuple(name for name in self.names if name not in self.lost)
+
+    def do(self, parts):
+        """One order."""
+        asked = {host: part for host, part in parts.items() if host not in self.lost}
+        self.orders.append(asked)
+        for host, order in self.dies.items():
+            if host in asked and len(self.orders) >= order:
+                self.lost[host] = "no answer"
+        answers = {
+            host: self.answer(host, part, asked, self) for host, part in asked.items() if host in self.hosts
+        }
+        return {host: each for host, each in answers.items() if each is not None}
+
+
+@pytest.fixture
+def site(cluster):
+    """`site(answer)` with the lab's four hosts on stage."""
+
+    def make(answer, *, dies=None, tools=TOOLS, hosts=None):
+        names = hosts or [host.name for host in cluster.hosts("compute")]
+        compute = {str(cluster.host(name).addresses["compute"]): "compute" for name in names}
+        facts = {name: {"tools": tools, "versions": VERSIONS, "interfaces": compute} for name in names}
+        return Site(cluster, FakeStage(names, answer, dies), facts)
+
+    return make
+
+
+@pytest.fixture
+def stage():
+    """`stage(hosts, answer)`: hosts that answer orders by that function."""
+    return FakeStage

@@ -1,4 +1,4 @@
-"""On real hosts: all green when applied, and real damage makes exactly the right checks fail."""
+"""On real hosts: all green when applied; what hangs or is gone holds up nothing else. Faults: test_campaign_lab.py."""
 
 import json
 import subprocess
@@ -18,38 +18,6 @@ WRIGHT = (sys.executable, "-c", "from clusterwright.cli import main; main()")
 QUICK = tuple(
     each.id for each in all_checks() if each.id != "torch_imports"
 )  # its 2 s of processor a host add nothing
-
-# name: (host, damage, undo, what then fails there)
-FILL = "fallocate -l $(($(df -B1 --output=avail /var | tail -1) - 20000000)) /var/filler"
-OPEN = (
-    "nft insert rule inet clusterwright input tcp dport 8765 accept;"
-    "systemd-run --quiet --unit=stray python3 -m http.server 8765; sleep 2"
-)
-FIREWALL = "systemctl restart clusterwright-firewall"
-HOSTS = "cp /etc/hosts /root/hosts; sed -i '/gpu-node4$/d' /etc/hosts"
-CONF = "/etc/slurm/slurm.conf"
-KEY = "/etc/munge/munge.key"
-DAMAGE = {
-    "key_of_another_owner": ("gpu-node1", f"chown root {KEY}", f"chown munge {KEY}", "munge_key_kept"),
-    "edited_slurm_conf": ("gpu-node2", f"echo '# me' >> {CONF}", f"sed -i '$ d' {CONF}", "slurm_files_equal"),
-    "missing_device": ("gpu-node3", "mv /dev/nvidia2 /dev/x", "mv /dev/x /dev/nvidia2", "gpu_device_files"),
-    "stopped_chrony": (
-        "gpu-node1", "systemctl stop chrony", "systemctl start chrony", "clock_synchronised services",
-    ),
-    "full_disk": ("gpu-node2", FILL, "rm /var/filler", "free_space"),
-    "opened_port": ("gpu-node3", OPEN, f"systemctl stop stray; {FIREWALL}", "ports_closed"),
-    "firewall_gone": (
-        "gpu-node4", "nft delete table inet clusterwright", FIREWALL, "firewall_on ports_closed",
-    ),
-    "unresolvable_name": ("gpu-node1", HOSTS, "mv /root/hosts /etc/hosts", "name_resolution"),
-    "stopped_slurmdbd": (
-        "control", "systemctl stop slurmdbd", "systemctl start slurmdbd; sleep 2", "services teams_as_declared",
-    ),
-    "another_folder": ("gpu-node2", "mount -t tmpfs none /shared", "umount /shared", "shared_folders"),
-    "small_packets": (
-        "gpu-node3", "ip link set compute mtu 1400", "ip link set compute mtu 1500", "interfaces",
-    ),
-}  # fmt: skip
 
 
 def wright(*arguments):
@@ -86,19 +54,6 @@ def test_an_applied_lab_is_all_green(lab_cluster):
     assert done.returncode == 0
     assert document["counts"]["ok"] > 100
     assert lab_cluster.sh("control", "find /shared -name '.wright-check*'") == ""
-
-
-@pytest.mark.parametrize("name", DAMAGE)
-def test_real_damage_makes_exactly_the_right_checks_fail(lab_cluster, name):
-    """Of that host these fail, and nothing else of any host; mended, all is green again."""
-    cluster, remote = lab_cluster.cluster, lab_cluster.remote
-    host, damage, undo, expected = DAMAGE[name]
-
-    with damaged(remote, host, damage, undo):
-        found = not_green(run(cluster, remote, only=QUICK))
-
-    assert found == {("fail", check, host) for check in expected.split()}
-    assert not_green(run(cluster, remote, hosts=[host], only=expected.split())) == set()
 
 
 def test_a_tool_that_hangs_is_named_and_holds_up_nothing_else(lab_cluster):
@@ -140,6 +95,6 @@ def test_a_killed_host_fails_ssh_and_is_otherwise_unknown(lab_cluster):
     )
     assert others == {("fail", "ports_open", "control")}
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not_green(run(cluster, remote, only=["node_states", "ports_open"])):
+    while left := not_green(run(cluster, remote, only=QUICK)):
+        assert time.monotonic() < deadline, left
         time.sleep(2)
-    assert not_green(run(cluster, remote, only=QUICK)) == set()

@@ -27,6 +27,7 @@ def test_a_check_says_what_holds_and_what_to_do(each):
     """One sentence, and a mend; a prolog check never asks slurmctld, which may be waiting for the prolog."""
     assert re.fullmatch(r"[A-Z/].*\.", each.about)
     assert each.mend
+    assert "deploy" in each.on
     assert "prolog" not in each.on or not {"slurmctld_ping", "slurm_nodes"} & {fact.id for fact in each.needs}
 
 

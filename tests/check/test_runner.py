@@ -228,6 +228,16 @@ def test_a_chosen_check_asks_only_for_its_facts(answers):
     assert {tuple(facts) for _, facts in answers.asked} == {("kernel",)}
 
 
+def test_an_occasion_asks_only_for_what_its_checks_need(answers):
+    """Before a job nothing is asked of slurmctld, and no check of another occasion runs."""
+    verdicts = answers.check(on="prolog")
+
+    checks = {v.check for v in verdicts}
+    assert "gpu_device_files" in checks
+    assert "node_states" not in checks
+    assert not {"slurm_nodes", "slurmctld_ping"} & {fact for _, facts in answers.asked for fact in facts}
+
+
 @pytest.mark.parametrize(
     ("choice", "code", "mend"),
     [
@@ -257,3 +267,15 @@ def test_a_user_that_is_not_root_uses_sudo(answers, cluster):
     answers.check(only=["kernel_equal"])
 
     assert set(commands) == {"sudo -n python3 -"}
+
+
+def test_a_host_that_keeps_its_jobs_in_spite_of_a_fault_is_told(answers):
+    """Its health program found the share of drained hosts used up, and left a comment."""
+    comment = " Comment=wright: not drained, the share is used up: gpu-lost 3 GPUs answer the driver"
+    lines = answers.recorded("slurm_nodes", "lab_control").splitlines()
+    said = "\n".join(line + comment * ("NodeName=gpu-node2 " in line) for line in lines)
+    answers.say("control", "slurm_nodes", said)
+    (found,) = (v for v in answers.check() if v.check == "node_states" and v.subject == "gpu-node2")
+
+    assert (found.status, "gpu-lost 3 GPUs" in found.saw) == (Status.FAIL, True)
+    assert "reboot the host" in found.mend

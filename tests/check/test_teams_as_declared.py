@@ -43,6 +43,13 @@ def test_what_is_missing_is_named(judge, members, saw):
     assert (verdict.status, verdict.saw) == (Status.FAIL, saw)
 
 
+def test_other_shares_are_named(judge):
+    """Somebody was generous by hand; the file is what counts."""
+    verdict = judge(Associations(LAB, shares={"language": "40", "vision": "99"}))
+
+    assert (verdict.status, verdict.saw) == (Status.FAIL, "vision has 99 shares, not 60")
+
+
 def test_silence_names_the_host_and_its_logs(judge):
     """Quoted are sacctmgr's own words."""
     verdict = judge(Associations(silence="sacctmgr: error: Sending PersistInit msg: Connection refused"))

@@ -12,7 +12,9 @@ from clusterwright.check.verdict import Status, Verdict
 
 T = TypeVar("T")
 Answer = Verdict | Iterable[Verdict]
-Occasion = Literal["bringup", "periodic", "prolog"]
+# A cluster that is new or changed; a running one, now and then; before a job, in a second; after load on all hosts;
+# one host that has just been booted, while others run on.
+Occasion = Literal["deploy", "periodic", "prolog", "burn-in", "boot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Check:
     when: Callable[[Want], bool]
     unless: Callable[[Want], str]
     together: bool
+    field: str = ""
 
 
 def _everywhere(_want: Want) -> bool:
@@ -38,54 +41,57 @@ def _never(_want: Want) -> str:
     return ""
 
 
-def check(
+def check(  # noqa: PLR0913 (what a check is, by name)
     needs: Fact[Any] | tuple[Fact[Any], ...],
     *,
     mend: str,
-    on: tuple[Occasion, ...] = ("bringup", "periodic"),
+    on: tuple[Occasion, ...] = ("deploy", "periodic"),
     when: Callable[[Want], bool] = _everywhere,
     unless: Callable[[Want], str] = _never,
     together: bool = False,
+    field: str = "",
 ) -> Callable[[Callable[..., Answer]], Check]:
     """Make a check of a judge.
 
     The judge gets `(want, *facts)` of one host; with `together` it gets `(cluster, *facts)`, each fact a
     mapping from host to value that holds only the hosts where it was read. `when` says which hosts it
     concerns, `unless` gives the reason why a host is skipped without being asked, or no text. `on` names the
-    occasions: `prolog` checks are quick and never ask slurmctld.
+    occasions: `prolog` checks are quick and never ask slurmctld. `field` is what of the cluster file hosts are held
+    against, with `{group}` and `{part}`: it is named where all hosts of a group differ from it alike.
     """
 
     def decorate(judge: Callable[..., Answer]) -> Check:
         about = (judge.__doc__ or "").strip().splitlines()[0]
         facts = needs if isinstance(needs, tuple) else (needs,)
-        return Check(judge.__name__, about, judge, facts, on, mend, when, unless, together)
+        return Check(judge.__name__, about, judge, facts, on, mend, when, unless, together, field)
 
     return decorate
 
 
-def expect(
+def expect(  # noqa: PLR0913 (the fields of a verdict, by name)
     holds: bool,  # noqa: FBT001 (the expectation itself reads best first)
     *,
     saw: str,
     want: str,
     subject: str = "",
+    part: str = "",
     mend: str = "",
     otherwise: Status = Status.FAIL,
 ) -> Verdict:
     """`ok` when it holds, else `otherwise`; an empty subject is the host, an empty mend is the check's."""
-    return Verdict(subject, "", Status.OK if holds else otherwise, saw, want, mend)
+    return Verdict(subject, "", Status.OK if holds else otherwise, saw, want, mend, part)
 
 
-def fine(*, saw: str, want: str, subject: str = "") -> Verdict:
+def fine(*, saw: str, want: str, subject: str = "", part: str = "") -> Verdict:
     """`ok`, after everything that could be wrong was looked at."""
-    return expect(True, saw=saw, want=want, subject=subject)  # noqa: FBT003 (what `fine` means)
+    return expect(True, saw=saw, want=want, subject=subject, part=part)  # noqa: FBT003 (what `fine` means)
 
 
 def fault(
-    *, saw: str, want: str, subject: str = "", mend: str = "", otherwise: Status = Status.FAIL
+    *, saw: str, want: str, subject: str = "", part: str = "", mend: str = "", otherwise: Status = Status.FAIL
 ) -> Verdict:
     """`fail`, or `otherwise`."""
-    return expect(False, saw=saw, want=want, subject=subject, mend=mend, otherwise=otherwise)  # noqa: FBT003 (what `fault` means)
+    return expect(False, saw=saw, want=want, subject=subject, part=part, mend=mend, otherwise=otherwise)  # noqa: FBT003 (what `fault` means)
 
 
 def skip(why: str, *, subject: str = "") -> Verdict:
@@ -93,9 +99,9 @@ def skip(why: str, *, subject: str = "") -> Verdict:
     return Verdict(subject, "", Status.SKIPPED, why)
 
 
-def unknown(why: str, *, want: str = "", subject: str = "", mend: str = "") -> Verdict:
+def unknown(why: str, *, want: str = "", subject: str = "", mend: str = "", part: str = "") -> Verdict:
     """Could not be seen, and why; not green."""
-    return Verdict(subject, "", Status.UNKNOWN, why, want, mend)
+    return Verdict(subject, "", Status.UNKNOWN, why, want, mend, part)
 
 
 def most_common(have: Mapping[str, T], first: str) -> T:

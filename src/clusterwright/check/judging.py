@@ -9,6 +9,7 @@ from typing import Any
 from clusterwright.check.expectation import Answer, Check, skip, unknown
 from clusterwright.check.fact import Missing, Want
 from clusterwright.check.reading import Reading
+from clusterwright.check.sides import sided
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.spec.cluster import Cluster
 
@@ -22,11 +23,12 @@ def judge(cluster: Cluster, checks: Iterable[Check], readings: Mapping[str, Read
         skipped = {name: why for name, want in concerned.items() if (why := each.unless(want))}
         found += _named(each, (skip(why, subject=name) for name, why in skipped.items()), cluster.name)
         concerned = {name: want for name, want in concerned.items() if name not in skipped}
-        found += (
+        seen = (
             _together(each, cluster, concerned, readings)
             if each.together
             else _apart(each, concerned, readings)
         )
+        found += sided(each, cluster, list(seen))
     return found
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from clusterwright.check.expectation import Check
 from clusterwright.check.fact import Fact
 from clusterwright.check.registry import all_checks
+from clusterwright.check.thresholds import thresholds
 
 _HEAD = """# Checks
 
@@ -15,6 +18,9 @@ _HEAD = """# Checks
 A check is `ok`, `warn`, `fail`, `unknown` or `skipped`; only `ok` is green.
 `unknown`: it could not be seen, because a tool is missing, failed or overran its limit.
 `skipped`: it is switched off, or not to be had there.
+`--on OCCASION` runs the checks of one occasion: `deploy` all of them, `periodic` those of a running cluster,
+`prolog` those that take no time before a job and never ask slurmctld, `burn-in` those that say something after load,
+`boot` those of a host that has just been booted (`wright apply --reboot` asks them before it gives a host back).
 Exit code 5: something failed. Exit code 1: nothing failed, but something is unknown. Exit code 0: all else.
 
 | check | what holds when it is ok |
@@ -35,6 +41,9 @@ def _section(each: Check) -> Iterator[str]:
     yield f"- Looks at: {'the hosts together' if each.together else 'each host by itself'}."
     for needed in each.needs:
         yield f"- Fact `{needed.id}`: {needed.about} {_limit(needed)}"
+    yield from _thresholds(each)
+    if each.field:
+        yield f"- Where all hosts of a group fail alike, `{each.field}` of the cluster file may be wrong: it says so."
     yield f"- Occasions: {', '.join(each.on)}."
     yield f"- Mend: {each.mend}."
 
@@ -44,3 +53,12 @@ def _limit(needed: Fact[Any]) -> str:
         return "Known without asking."
     where = "on the control host, in a second round" if needed.after else "on the host"
     return f"Read {where}, within {needed.limit_s:g} s."
+
+
+def _thresholds(each: Check) -> Iterator[str]:
+    """What it decides by: its file's own numbers, and the rows of its table where it has one."""
+    module = sys.modules[each.judge.__module__]
+    for number, source in thresholds(inspect.getsource(module)):
+        yield f"- Threshold {number}: {source.rstrip('.')}."
+    for rule in getattr(module, "RULES", ()):
+        yield f"- Threshold more than {rule.most:.3g} a second of `{rule.counter}`: {rule.source}."

@@ -11,7 +11,7 @@ from types import ModuleType
 
 from clusterwright.check import checks as checks_folder
 from clusterwright.check import facts as facts_folder
-from clusterwright.check.expectation import Check
+from clusterwright.check.expectation import Check, Occasion
 from clusterwright.check.fact import Fact
 from clusterwright.errors import EXIT_USAGE, WrightError
 
@@ -34,8 +34,8 @@ def all_checks() -> tuple[Check, ...]:
     return tuple(found for found in _members(checks_folder) if isinstance(found, Check))
 
 
-def choose(names: Iterable[str]) -> tuple[Check, ...]:
-    """The checks of these names, in their own order; all of them for no names.
+def choose(names: Iterable[str], on: Occasion = "deploy") -> tuple[Check, ...]:
+    """The checks of these names on any occasion, in their own order; those of the occasion for no names.
 
     Raises:
         WrightError: there is no check of one of the names.
@@ -45,7 +45,7 @@ def choose(names: Iterable[str]) -> tuple[Check, ...]:
     for name in wanted:
         if name not in known:
             raise _no_such_check(name, known)
-    return tuple(each for each in known.values() if not wanted or each.id in wanted)
+    return tuple(each for each in known.values() if (each.id in wanted if wanted else on in each.on))
 
 
 def _no_such_check(name: str, known: Iterable[str]) -> WrightError:

@@ -8,7 +8,7 @@ from functools import cache, partial
 from importlib import resources
 from typing import Any
 
-from clusterwright.check.expectation import Check
+from clusterwright.check.expectation import Check, Occasion
 from clusterwright.check.fact import Fact, Missing, Want
 from clusterwright.check.judging import judge
 from clusterwright.check.reading import DEADLINE_S, Reach, Reading, answer_of, reached, read, request
@@ -30,16 +30,17 @@ def run(
     *,
     hosts: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
+    on: Occasion = "deploy",
     clock: Clock | None = None,
 ) -> list[Verdict]:
-    """Every verdict on the hosts (all of them if left out) by the checks (all of them if left out).
+    """Every verdict on the hosts (all of them if left out) by the checks (those of the occasion if left out).
 
     The control host is always asked, because Slurm is seen from there and the others are compared with it.
 
     Raises:
         WrightError: there is no such host or check.
     """
-    checks, chosen = choose(only or ()), _chosen(cluster, hosts)
+    checks, chosen = choose(only or (), on), _chosen(cluster, hosts)
     wants = {
         host.name: Want(cluster, host)
         for host in cluster.hosts()

@@ -18,7 +18,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one check says of one subject (a host, a link, a job, the cluster)."""
+    """What one check says of one subject (a host, a job, the cluster).
+
+    `part` is the part of a host that it is about, where it is not the whole: `gpu 3`, the name of a network, or the
+    path that a disk or a folder is mounted on.
+    """
 
     subject: str
     check: str
@@ -26,3 +30,4 @@ class Verdict:
     saw: str
     want: str = ""
     mend: str = ""
+    part: str = ""

@@ -27,7 +27,6 @@ MAY_BE_EMPTY = {
     "governors",
     "accounts",
     "slurm_files",
-    "gpus",
     "gpu_files",
     "link_rates",
     "listening",

@@ -20,7 +20,7 @@ _OWN = ("/", "/var", "/tmp")  # noqa: S108 (looked at, not used)
 
 @check(
     disks,
-    on=("bringup", "periodic", "prolog"),
+    on=("deploy", "periodic", "prolog"),
     mend="find what fills it with `du -xh --max-depth=2 PATH | sort -h`; `df -i` for inodes",
 )
 def free_space(want: Want, have: dict[str, Space]) -> Iterator[Verdict]:
@@ -30,7 +30,8 @@ def free_space(want: Want, have: dict[str, Space]) -> Iterator[Verdict]:
         space = have.get(folder.path)  # one that is not there is the finding of shared_folders
         if space and space.free_bytes < folder.free:
             saw = f"{folder.path}: {space.free_bytes / GB:.1f} GB free"
-            found.append(fault(saw=saw, want=f"{folder.free / GB:.3g} GB (storage.{name}.free)"))
+            wanted = f"{folder.free / GB:.3g} GB (storage.{name}.free)"
+            found.append(fault(saw=saw, want=wanted, part=folder.path))
     yield from found or [fine(saw="room everywhere", want="10 % and inodes on /, /var, /tmp; storage.*.free")]
 
 
@@ -38,11 +39,13 @@ def _own(path: str, space: Space) -> Iterator[Verdict]:
     share = space.free_bytes / space.size_bytes if space.size_bytes else 1.0
     if share < _SHARE and space.free_bytes < _ENOUGH:
         saw = f"{path}: {share:.0%} free, {space.free_bytes / GB:.2g} GB"
-        yield fault(saw=saw, want="10 % free", otherwise=Status.FAIL if share < _FULL else Status.WARN)
+        worst = Status.FAIL if share < _FULL else Status.WARN
+        yield fault(saw=saw, want="10 % free", otherwise=worst, part=path)
     left = space.free_inodes / space.inodes if space.inodes else 1.0
     if left < _SHARE:
         yield fault(
             saw=f"{path}: {left:.0%} of inodes free",
             want="10 % free",
             otherwise=Status.FAIL if left < _FULL else Status.WARN,
+            part=path,
         )

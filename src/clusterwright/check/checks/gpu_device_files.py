@@ -15,7 +15,7 @@ def _has_gpus(want: Want) -> bool:
 @check(
     gpu_files,
     when=_has_gpus,
-    on=("bringup", "periodic", "prolog"),
+    on=("deploy", "periodic", "prolog", "boot"),
     mend="`dmesg | grep -i xid` for a GPU that is lost; `nvidia-modprobe -c 0` makes a missing file",
 )
 def gpu_device_files(want: Want, have: dict[str, str]) -> Verdict:

@@ -1,12 +1,13 @@
-"""The GPUs answer the driver and are sound."""
+"""The GPUs answer the driver."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.check.expectation import check, expect
+from clusterwright.check.expectation import check, expect, fault
 from clusterwright.check.fact import Want
-from clusterwright.check.facts.gpus import Gpu, gpus
+from clusterwright.check.facts.gpus import Driver, gpus
+from clusterwright.check.of_gpus import has_gpus, no_gpu
 from clusterwright.check.verdict import Verdict
 from clusterwright.errors import WrightError
 from clusterwright.spec.nodes import Gpus
@@ -14,45 +15,32 @@ from clusterwright.spec.nodes import Gpus
 _SHARE = 0.9  # ours: GDDR boards give up to 6.25 % of their memory to ECC; a wrong model is a third smaller
 
 
-def _has_gpus(want: Want) -> bool:
-    return want.host.group.gpus is not None
-
-
-def _in_lab(want: Want) -> str:
-    return "a lab's GPUs are simulated: device files without a driver" if want.cluster.lab else ""
-
-
 @check(
     gpus,
-    when=_has_gpus,
-    unless=_in_lab,
-    mend="drain the host; `nvidia-smi -q` and `dmesg | grep -i xid` say whether a reset or a repair is due",
+    when=has_gpus,
+    on=("deploy", "periodic", "burn-in", "boot"),
+    field="nodes.{group}.gpus",
+    mend="drain the host; `nvidia-smi -q` and `dmesg | grep -i xid` say whether a reboot or a repair is due",
 )
-def gpus_answer(want: Want, have: tuple[Gpu, ...]) -> Verdict:
-    """Every declared GPU answers the declared driver and has no uncorrectable memory error."""
+def gpus_answer(want: Want, have: Driver) -> Iterator[Verdict]:
+    """Every declared GPU answers the driver, with as much memory as the file or the catalog says."""
     declared = want.host.group.gpus
     count = declared.count if declared else 0
-    faults = [
-        *([] if len(have) == count else [f"{len(have)} GPUs answer"]),
-        *(fault for each in have for fault in _faults(want, each)),
-    ]
-    driver = want.cluster.software.driver or "any"
-    wanted = f"{count} GPUs (nodes.{want.host.group_name}.gpus), driver {driver}, no ECC error"
-    return expect(not faults, saw="; ".join(faults) or f"{count} GPUs answer", want=wanted)
-
-
-def _faults(want: Want, each: Gpu) -> Iterator[str]:
-    driver, declared = want.cluster.software.driver, want.host.group.gpus
-    if driver and not (each.driver == driver or each.driver.startswith(f"{driver}.")):
-        yield f"GPU {each.index} has driver {each.driver}"
-    if each.ecc_uncorrected:
-        yield f"GPU {each.index} has {each.ecc_uncorrected} uncorrectable ECC errors"
-    if each.remap_failed:
-        yield f"GPU {each.index} could not remap a row: replace it"
-    elif each.remap_pending:
-        yield f"GPU {each.index} waits for a reset to remap a row"
-    if declared and each.memory_bytes < _SHARE * _memory(declared):
-        yield f"GPU {each.index} has {each.memory_bytes >> 30} GiB"
+    wanted = f"{count} GPUs (nodes.{want.host.group_name}.gpus.count)"
+    if have.absent:
+        yield no_gpu(want, have, wanted)
+        return
+    words = f": {have.why}" if have.said else ""
+    saw = f"{len(have.gpus)} GPUs answer"
+    yield expect(len(have.gpus) == count, saw=saw + words * (len(have.gpus) != count), want=wanted)
+    least = _SHARE * _memory(declared) if declared else 0.0
+    for each in have.gpus:
+        if (each.memory_bytes or 0) < least:
+            yield fault(
+                saw=f"GPU {each.index} has {(each.memory_bytes or 0) >> 30} GiB",
+                want=f"{least / 2**30:.0f} GiB at least (nodes.{want.host.group_name}.gpus, or the catalog)",
+                part=f"gpu {each.index}",
+            )
 
 
 def _memory(declared: Gpus) -> float:

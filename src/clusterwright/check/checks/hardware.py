@@ -24,6 +24,7 @@ def _in_lab(want: Want) -> str:
     slurmd_hardware,
     when=_is_compute,
     unless=_in_lab,
+    field="nodes.{group}.cpus",
     mend="see the BIOS for cores or threads switched off, or correct `cpus` in the cluster file",
 )
 def hardware(want: Want, have: Hardware) -> Verdict:

@@ -12,32 +12,26 @@ from clusterwright.check.verdict import Verdict
 
 @check(
     addresses,
-    on=("bringup", "periodic", "prolog"),
+    on=("deploy", "periodic", "prolog", "boot"),
     mend="`ip address` on the host; an MTU has to be equal end to end, with the switches",
 )
-def interfaces(want: Want, have: dict[str, Interface]) -> Verdict:
+def interfaces(want: Want, have: dict[str, Interface]) -> Iterator[Verdict]:
     """The host has its address on every network, on an interface with a carrier and the declared MTU."""
-    wrong = list(_wrong(want, have))
-    wanted = ", ".join(f"{name} {address}" for name, address in want.host.addresses.items())
-    return expect(
-        not wrong,
-        saw="; ".join(wrong) or f"{len(want.host.addresses)} networks up",
-        want=_networks(want) if not wrong else wanted,
-    )
-
-
-def _networks(want: Want) -> str:
-    networks = want.cluster.networks.named()
-    return ", ".join(f"{name} MTU {networks[name].mtu}" for name in want.host.addresses)
-
-
-def _wrong(want: Want, have: dict[str, Interface]) -> Iterator[str]:
     networks = want.cluster.networks.named()
     for name, address in want.host.addresses.items():
-        found = have.get(str(address))
-        if found is None:
-            yield f"{name}: no interface has {address}"
-        elif not found.up:
-            yield f"{name}: {found.name} has no carrier"
-        elif found.mtu != networks[name].mtu:
-            yield f"{name}: {found.name} has MTU {found.mtu}, not {networks[name].mtu}"
+        mtu = networks[name].mtu
+        wrong = _wrong(have.get(str(address)), str(address), mtu)
+        yield expect(
+            not wrong,
+            saw=f"{name}: {wrong}" if wrong else f"{name} is up",
+            want=f"{address} on {name}, MTU {mtu} (networks.{name}.mtu)" if wrong else f"MTU {mtu}",
+            part=name,
+        )
+
+
+def _wrong(found: Interface | None, address: str, mtu: int) -> str:
+    if found is None:
+        return f"no interface has {address}"
+    if not found.up:
+        return f"{found.name} has no carrier"
+    return "" if found.mtu == mtu else f"{found.name} has MTU {found.mtu}, not {mtu}"

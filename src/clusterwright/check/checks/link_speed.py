@@ -19,6 +19,7 @@ def _in_lab(want: Want) -> str:
 @check(
     (addresses, link_rates),
     unless=_in_lab,
+    field="networks.{part}.rate",
     mend="reseat or replace the cable; see the switch port's speed and negotiation",
 )
 def link_speed(want: Want, have: dict[str, Interface], rates: dict[str, int]) -> Iterator[Verdict]:
@@ -29,6 +30,6 @@ def link_speed(want: Want, have: dict[str, Interface], rates: dict[str, int]) ->
         wanted = f"{format_rate(declared)} on {name} (networks.{name}.rate)"
         rate = rates.get(found.name) if found else None
         if rate is None:
-            yield unknown(f"the driver says no rate for {name}", want=wanted)
+            yield unknown(f"the driver says no rate for {name}", want=wanted, part=name)
         else:
-            yield expect(rate >= declared, saw=f"{format_rate(rate)} on {name}", want=wanted)
+            yield expect(rate >= declared, saw=f"{format_rate(rate)} on {name}", want=wanted, part=name)

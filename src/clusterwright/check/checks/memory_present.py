@@ -18,6 +18,8 @@ def _in_lab(want: Want) -> str:
 @check(
     memory,
     unless=_in_lab,
+    field="nodes.{group}.memory",
+    on=("deploy", "periodic", "boot"),
     mend="`dmidecode -t memory` shows a module that is missing; else correct `memory` in the cluster file",
 )
 def memory_present(want: Want, have: Memory) -> Verdict:

@@ -14,7 +14,9 @@ _KINDS = {
     "lustre": ("lustre",),
     "ceph": ("ceph", "fuse.ceph-fuse"),
     "gpfs": ("gpfs",),
+    "beegfs": ("beegfs",),
 }
+_IN_LAB = {"nfs": ("fuse.nfs4",)}  # mounted in user space: the kernel of the machine beneath may know no NFS
 
 
 def _mounts_some(want: Want) -> bool:
@@ -29,7 +31,12 @@ def _is_mounted(want: Want, kind: str, server: str) -> bool:
     return kind in _KINDS and server != want.host.name
 
 
-@check(mounts, when=_mounts_some, mend="`mount PATH` on the host and read what it says; then see the server")
+@check(
+    mounts,
+    when=_mounts_some,
+    on=("deploy", "periodic", "boot"),
+    mend="`mount PATH` on the host and read what it says; then see the server",
+)
 def mounted(want: Want, have: dict[str, Mount]) -> Iterator[Verdict]:
     """Every shared folder is mounted from a file system of the declared kind, and can be written."""
     for name, folder in want.cluster.storage.items():
@@ -41,7 +48,7 @@ def mounted(want: Want, have: dict[str, Mount]) -> Iterator[Verdict]:
             if found
             else f"{folder.path} is not mounted"
         )
-        holds = found is not None and found.kind in _KINDS[folder.kind] and not found.read_only
-        yield expect(
-            holds, saw=saw, want=f"{folder.path} mounted as {folder.kind}, writable (storage.{name})"
-        )
+        kinds = _KINDS[folder.kind] + (_IN_LAB.get(folder.kind, ()) if want.cluster.lab else ())
+        holds = found is not None and found.kind in kinds and not found.read_only
+        wanted = f"{folder.path} mounted as {folder.kind}, writable (storage.{name})"
+        yield expect(holds, saw=saw, want=wanted, part=folder.path)

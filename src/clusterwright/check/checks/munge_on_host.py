@@ -10,7 +10,7 @@ from clusterwright.check.verdict import Verdict
 
 @check(
     munge_local,
-    on=("bringup", "periodic", "prolog"),
+    on=("deploy", "periodic", "prolog", "boot"),
     mend="systemctl status munge; see the owner (munge) and mode (0400) of its key",
 )
 def munge_on_host(_want: Want, have: str) -> Verdict:

@@ -10,7 +10,7 @@ from clusterwright.check.verdict import Verdict
 
 @check(
     hostname,
-    on=("bringup", "periodic", "prolog"),
+    on=("deploy", "periodic", "prolog", "boot"),
     mend="hostnamectl set-hostname with the name of the cluster file",
 )
 def name_of_host(want: Want, have: str) -> Verdict:

@@ -8,7 +8,11 @@ from clusterwright.check.facts.os_release import os_release
 from clusterwright.check.verdict import Verdict
 
 
-@check(os_release, mend="install the declared system on the host, or correct `os` in the cluster file")
+@check(
+    os_release,
+    field="os",
+    mend="install the declared system on the host, or correct `os` in the cluster file",
+)
 def os_as_declared(want: Want, have: str) -> Verdict:
     """Every host runs the system of the cluster file."""
     return expect(have == want.cluster.os, saw=have, want=f"{want.cluster.os} (os)")

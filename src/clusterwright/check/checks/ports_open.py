@@ -13,7 +13,7 @@ from clusterwright.check.verdict import Verdict
     mend="refused: start the service; silent: the other host is down or its firewall drops it",
 )
 def ports_open(want: Want, have: dict[str, str]) -> Verdict:
-    """Compute hosts reach slurmctld, the control host every slurmd and node_exporter; really connected."""
+    """Compute hosts reach slurmctld, the control host every slurmd and exporter; really connected."""
     needed = wanted(want)
     shut = [
         f"{who} ({target}) {have.get(target, 'not tried')}"

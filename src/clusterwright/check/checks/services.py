@@ -8,7 +8,11 @@ from clusterwright.check.facts.units import units, wanted
 from clusterwright.check.verdict import Verdict
 
 
-@check(units, mend="`systemctl status UNIT` and `journalctl -u UNIT` on the host say why it ended")
+@check(
+    units,
+    on=("deploy", "periodic", "boot"),
+    mend="`systemctl status UNIT` and `journalctl -u UNIT` on the host say why it ended",
+)
 def services(want: Want, have: dict[str, str]) -> Verdict:
     """Every service of the host's role is active."""
     needed = wanted(want)

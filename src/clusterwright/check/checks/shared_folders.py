@@ -36,14 +36,17 @@ def _verdict(host: str, path: str, token: Token, seen: str | None, control: str)
     want = f"a file written to {path} is seen on {control}"
     if token.error.startswith(("EACCES", "EPERM")):
         return unknown(
-            f"{path}: root may not write there ({token.error}); root_squash?", want=want, subject=host
+            f"{path}: root may not write there ({token.error}); root_squash?",
+            want=want,
+            subject=host,
+            part=path,
         )
     if token.error:
-        return fault(saw=f"{path}: {token.error}", want=want, subject=host)
+        return fault(saw=f"{path}: {token.error}", want=want, subject=host, part=path)
     same = seen == token.token
     saw = (
         f"{path} is the same"
         if same
         else f"{path} is another folder there; it keeps a file .wright-check-{host}"
     )
-    return expect(same, saw=saw, want=want, subject=host)
+    return expect(same, saw=saw, want=want, subject=host, part=path)

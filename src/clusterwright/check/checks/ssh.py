@@ -10,7 +10,7 @@ from clusterwright.check.verdict import Verdict
 
 @check(
     reached,
-    on=("bringup", "periodic"),
+    on=("deploy", "periodic"),
     mend="see whether the host is up, then `ssh -v` to it with the same user and ssh_config",
 )
 def ssh(want: Want, have: Reach) -> Verdict:

@@ -16,7 +16,7 @@ def _counts(want: Want) -> bool:
 
 @check(associations, when=_counts, mend="apply the cluster file again; it names what slurmdbd lacks")
 def teams_as_declared(want: Want, have: Associations) -> Verdict:
-    """Slurmdbd answers, and knows every team and every member of the file: others could run no job."""
+    """Slurmdbd answers, and knows every team, its shares and every member of the file: others could run no job."""
     number = f"{len(want.cluster.teams)} teams, {len(want.cluster.users)} users"
     if have.silence:
         host = want.cluster.accountant
@@ -30,9 +30,12 @@ def teams_as_declared(want: Want, have: Associations) -> Verdict:
 
 
 def _missing(want: Want, have: Associations) -> Iterator[str]:
-    for team in want.cluster.teams:
+    for team, declared in want.cluster.teams.items():
+        shares = have.shares.get(team, str(declared.shares))
         if team not in have.members:
             yield f"no team {team}"
+        elif shares != str(declared.shares):
+            yield f"{team} has {shares} shares, not {declared.shares}"
     for name, user in want.cluster.users.items():
         for team in dict.fromkeys((user.team, *user.also_in)):
             if name not in have.members.get(team, (name,)):

@@ -1,54 +1,160 @@
-"""The GPUs that answer the driver."""
+"""The GPUs that answer the driver, and all that it says of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
-from clusterwright.check.fact import fact
+from clusterwright.check.fact import Want, fact
+from clusterwright.check.kernel.lines import pci
 from clusterwright.units import MiB
 
-# Names as `nvidia-smi --help-query-gpu` lists them; all are there since driver 450.
-_QUERY = (
-    "index", "uuid", "name", "driver_version", "memory.total",
-    "ecc.errors.uncorrected.volatile.total", "remapped_rows.pending", "remapped_rows.failure",
-)  # fmt: skip
-_NONE = ("[N/A]", "N/A", "[Not Supported]")
+# N/A, [N/A], [Not Supported], [Requested functionality has been deprecated], [Unknown Error]
+_NONE = ("n/a", "[", "not supported")
+
+
+def _text(word: str) -> str:
+    return word
+
+
+def _count(word: str) -> int:
+    return int(word, 0)
+
+
+def _number(word: str) -> float:
+    return float(word)
+
+
+def _mib(word: str) -> int:
+    return int(word) * MiB
+
+
+def _flag(word: str) -> bool:
+    return {"yes": True, "no": False, "enabled": True, "disabled": False, "1": True, "0": False}[word.lower()]
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU; None for what this model does not have."""
+    """One GPU; None for what this model does not have or this driver does not say."""
 
     index: int
-    uuid: str
-    model: str
-    driver: str
-    memory_bytes: int
-    ecc_uncorrected: int | None
-    remap_pending: bool | None
-    remap_failed: bool | None
+    uuid: str = ""
+    model: str = ""
+    pci: str = ""
+    driver: str = ""
+    vbios: str = ""
+    memory_bytes: int | None = None
+    memory_used_bytes: int | None = None
+    load_percent: float | None = None
+    persistent: bool | None = None
+    ecc_now: bool | None = None
+    ecc_pending: bool | None = None
+    uncorrected: int | None = None
+    uncorrected_ever: int | None = None
+    uncorrected_sram_ever: int | None = None
+    corrected: int | None = None
+    corrected_ever: int | None = None
+    retired_single: int | None = None
+    retired_double: int | None = None
+    retired_pending: bool | None = None
+    remap_uncorrectable: int | None = None
+    remap_pending: bool | None = None
+    remap_failed: bool | None = None
+    banks_without_spare: int | None = None
+    temperature_c: float | None = None
+    margin_c: float | None = None
+    slow_reasons: int | None = None
+    sm_mhz: float | None = None
+    sm_most_mhz: float | None = None
+    pcie_gen: int | None = None
+    pcie_gen_most: int | None = None
+    pcie_gen_of_gpu: int | None = None
+    pcie_width: int | None = None
+    pcie_width_most: int | None = None
+    mig: bool | None = None
+    fabric: str | None = None
+    inforom: str | None = None
 
 
-@fact(
-    "nvidia-smi", f"--query-gpu={','.join(_QUERY)}", "--format=csv,noheader,nounits", limit_s=15
-)  # 3 s per GPU cold
-def gpus(out: str) -> tuple[Gpu, ...]:
-    """GPUs that answer the driver; blind to one that fell off the bus."""
-    return tuple(_gpu(line) for line in out.splitlines() if line.strip())
+# Names as `nvidia-smi --help-query-gpu` lists them; where there are two, drivers before 535 know the second.
+_ASKED: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
+    "index": (_count, ("index",)),
+    "uuid": (_text, ("uuid",)),
+    "model": (_text, ("name",)),
+    "pci": (pci, ("pci.bus_id",)),
+    "driver": (_text, ("driver_version",)),
+    "vbios": (_text, ("vbios_version",)),
+    "memory_bytes": (_mib, ("memory.total",)),
+    "memory_used_bytes": (_mib, ("memory.used",)),
+    "load_percent": (_number, ("utilization.gpu",)),
+    "persistent": (_flag, ("persistence_mode",)),
+    "ecc_now": (_flag, ("ecc.mode.current",)),
+    "ecc_pending": (_flag, ("ecc.mode.pending",)),
+    "uncorrected": (_count, ("ecc.errors.uncorrected.volatile.total",)),
+    "uncorrected_ever": (_count, ("ecc.errors.uncorrected.aggregate.total",)),
+    "uncorrected_sram_ever": (_count, ("ecc.errors.uncorrected.aggregate.sram",)),
+    "corrected": (_count, ("ecc.errors.corrected.volatile.total",)),
+    "corrected_ever": (_count, ("ecc.errors.corrected.aggregate.total",)),
+    "retired_single": (_count, ("retired_pages.single_bit_ecc.count",)),
+    "retired_double": (_count, ("retired_pages.double_bit.count",)),
+    "retired_pending": (_flag, ("retired_pages.pending",)),
+    "remap_uncorrectable": (_count, ("remapped_rows.uncorrectable",)),
+    "remap_pending": (_flag, ("remapped_rows.pending",)),
+    "remap_failed": (_flag, ("remapped_rows.failure",)),
+    "banks_without_spare": (_count, ("remapped_rows.histogram.none",)),
+    "temperature_c": (_number, ("temperature.gpu",)),
+    "margin_c": (_number, ("temperature.gpu.tlimit",)),
+    "slow_reasons": (_count, ("clocks_event_reasons.active", "clocks_throttle_reasons.active")),
+    "sm_mhz": (_number, ("clocks.current.sm",)),
+    "sm_most_mhz": (_number, ("clocks.max.sm",)),
+    "pcie_gen": (_count, ("pcie.link.gen.current",)),
+    "pcie_gen_most": (_count, ("pcie.link.gen.max",)),
+    "pcie_gen_of_gpu": (_count, ("pcie.link.gen.gpumax",)),
+    "pcie_width": (_count, ("pcie.link.width.current",)),
+    "pcie_width_most": (_count, ("pcie.link.width.max",)),
+    "mig": (_flag, ("mig.mode.current",)),
+    "fabric": (_text, ("fabric.state",)),
+    "inforom": (_text, ("inforom.checksum_validation",)),
+}
 
 
-def _gpu(line: str) -> Gpu:
-    index, uuid, model, driver, mib, ecc, pending, failed = (word.strip() for word in line.split(","))
-    return Gpu(
-        int(index), uuid, model, driver, int(mib) * MiB, _count(ecc), _flag(pending), _flag(failed)
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """What nvidia-smi said: the GPUs that answer, its other lines, and whether it is there at all."""
+
+    gpus: tuple[Gpu, ...]
+    said: tuple[str, ...]
+    absent: bool = False
+
+    @property
+    def why(self) -> str:
+        """Its own words, where no GPU answers."""
+        return "; ".join(self.said[:3]) or "nvidia-smi names no GPU"
 
 
-def _count(word: str) -> int | None:
-    return None if word in _NONE else int(word)
+def _words(want: Want) -> Sequence[str]:
+    gpus = want.host.group.gpus
+    return (str(gpus.count if gpus else 0), json.dumps([names for _read, names in _ASKED.values()]))
 
 
-def _flag(word: str) -> bool | None:
-    if word in _NONE:
-        return None
-    return {"Yes": True, "No": False, "1": True, "0": False}[word]
+@fact(_words, probe="nvidia_smi", limit_s=30)
+def gpus(out: str) -> Driver:
+    """GPUs that answer the driver, all fields by one call of nvidia-smi; one off the bus is in its words alone."""
+    found = json.loads(out)
+    rows = tuple(_gpu(row) for row in found["rows"])
+    return Driver(rows, tuple(map(str, found["said"])), bool(found.get("absent", False)))
+
+
+def _gpu(row: Mapping[str, str]) -> Gpu:
+    values = {each.name: _value(each.name, row) for each in fields(Gpu)}
+    if values["index"] is None:
+        raise ValueError(row)
+    return Gpu(**{name: value for name, value in values.items() if value is not None})
+
+
+def _value(name: str, row: Mapping[str, str]) -> Any:
+    read, names = _ASKED[name]
+    word = row.get(names[0], "").strip()
+    return None if word.lower().startswith(_NONE) or not word else read(word)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from clusterwright.build.roles.certificates import AUTHORITY, CERTIFICATE, KEY
+from clusterwright.build.roles.node_exporter import speaks_tls
 from clusterwright.check.fact import Want, fact
 
 
 def _arguments(want: Want) -> Sequence[str]:
-    return (f"http://{want.host.management}:9100/metrics",)
+    address = f"{want.host.management}:9100/metrics"
+    if not speaks_tls(want.cluster):
+        return (f"http://{address}",)
+    return (f"https://{address}", AUTHORITY, CERTIFICATE, KEY)
 
 
 @fact(_arguments, probe="fetch", codes=(0, 1))

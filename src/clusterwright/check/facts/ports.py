@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clusterwright.build.render.firewall_table import EXPORTER_PORT
+from clusterwright.build.render.firewall_table import EXPORTER_PORT, OWN_EXPORTER_PORT
 from clusterwright.build.render.slurm_settings import CONTROL_PORT, NODE_PORT
 from clusterwright.check.fact import Want, fact, texts
 
@@ -19,10 +19,13 @@ def wanted(want: Want) -> dict[str, str]:
     found = {
         f"{host.management}:{NODE_PORT}": f"slurmd of {host.name}" for host in want.cluster.hosts("compute")
     }
-    exporters = hosts if want.cluster.monitoring.node_exporter else ()
-    return found | {
-        f"{host.management}:{EXPORTER_PORT}": f"node_exporter of {host.name}" for host in exporters
-    }
+    monitoring = want.cluster.monitoring
+    for port, name, there in (
+        (EXPORTER_PORT, "node_exporter", monitoring.node_exporter),
+        (OWN_EXPORTER_PORT, "exporter", monitoring.exporter),
+    ):
+        found |= {f"{host.management}:{port}": f"{name} of {host.name}" for host in hosts if there}
+    return found
 
 
 def forbidden(want: Want) -> str:

@@ -13,11 +13,12 @@ _GPU = re.compile(r"gpu(?::([A-Za-z][\w.-]*))?:(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class SlurmNode:
-    """One node: its state in Slurm's words, the reason if any, and what it offers."""
+    """One node: its state in Slurm's words, the reason and the comment if any, and what it offers."""
 
     name: str
     state: tuple[str, ...]
     reason: str
+    comment: str
     cpus: int
     memory_bytes: int
     gpus: int
@@ -34,13 +35,15 @@ def slurm_nodes(out: str) -> tuple[SlurmNode, ...]:
 
 
 def _node(line: str) -> SlurmNode:
-    told, _, reason = line.partition(" Reason=")  # free text, so nothing is read from behind it
+    line, _, comment = line.partition(" Comment=")  # free text comes last, so nothing is read from behind it
+    told, _, reason = line.partition(" Reason=")
     values = dict(re.findall(r"(?:^|\s)([A-Za-z][A-Za-z:/]*)=(\S+)", told))
     gpu = _GPU.search(values.get("Gres", ""))
     return SlurmNode(
         name=values["NodeName"],
         state=tuple(values["State"].split("+")),
-        reason=reason.partition(" Comment=")[0].strip(),
+        reason=reason.strip(),
+        comment=comment.strip(),
         cpus=int(values["CPUTot"]),
         memory_bytes=int(values["RealMemory"]) * MiB,
         gpus=int(gpu[2]) if gpu else 0,

@@ -8,22 +8,29 @@ from dataclasses import dataclass
 from clusterwright.check.fact import Want, fact
 
 _PROGRAM = (
-    "import platform, torch;"
-    "print(platform.python_version(), torch.__version__, torch.version.cuda, 'imported')"
+    "import platform, torch\n"
+    "try:\n nccl = '.'.join(map(str, torch.cuda.nccl.version()))\n"
+    "except Exception:\n nccl = None\n"  # a build without CUDA has none
+    "print(platform.python_version(), torch.__version__, torch.version.cuda, nccl, 'imported')"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Torch:
-    """Versions of the Python that trainings use and of its torch; or why torch is not there."""
+    """Versions of the Python that trainings use, of its torch, CUDA and NCCL; or why torch is not there."""
 
     python: str = ""
     torch: str = ""
     cuda: str = ""
+    nccl: str = ""
     error: str = ""
 
     def __str__(self) -> str:
-        return self.error or f"torch {self.torch} in Python {self.python}"
+        with_what = [
+            f"{name} {version}" for name, version in (("CUDA", self.cuda), ("NCCL", self.nccl)) if version
+        ]
+        beside = f" ({', '.join(with_what)})" if with_what else ""
+        return self.error or f"torch {self.torch}{beside} in Python {self.python}"
 
 
 def _argv(want: Want) -> Sequence[str]:
@@ -36,6 +43,6 @@ def torch_import(out: str) -> Torch:
     """What comes of really importing torch there."""
     last = out.strip().splitlines()[-1]
     words = last.split()
-    if len(words) == 4 and words[3] == "imported":  # noqa: PLR2004 (the words that the program prints)
-        return Torch(words[0], words[1], "" if words[2] == "None" else words[2])
+    if len(words) == 5 and words[4] == "imported":  # noqa: PLR2004 (the words that the program prints)
+        return Torch(*("" if word == "None" else word for word in words[:4]))
     return Torch(error=last)

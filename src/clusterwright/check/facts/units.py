@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from clusterwright.check.fact import Want, fact
 
+_MONITORING = ("prometheus.service", "prometheus-alertmanager.service", "clusterwright-notify.service")
+
 
 def wanted(want: Want) -> tuple[str, ...]:
     """The units that the host's role and the cluster file ask for."""
@@ -16,6 +18,9 @@ def wanted(want: Want) -> tuple[str, ...]:
     units += ["mariadb.service", "slurmdbd.service"] if want.host == want.cluster.accountant else []
     units += ["clusterwright-firewall.service"] if want.cluster.security.firewall else []
     units += ["prometheus-node-exporter.service"] if want.cluster.monitoring.node_exporter else []
+    units += ["clusterwright-exporter.service"] if want.cluster.monitoring.exporter else []
+    here = want.cluster.monitoring.prometheus and want.host == want.cluster.control
+    units += list(_MONITORING) if here else []
     return tuple(units)
 
 

@@ -28,7 +28,6 @@ def attempt(targets: List[str]) -> Dict[str, str]:
     """By target: open, refused, silent, or the system's words."""
     links = {}  # type: Dict[socket.socket, str]
     found = {}  # type: Dict[str, str]
-    began = time.monotonic()
     for target in targets:
         address, port = target.lstrip("-").rsplit(":", 1)
         link = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -39,12 +38,16 @@ def attempt(targets: List[str]) -> Dict[str, str]:
         else:
             found[target] = outcome(code)
             link.close()
+    began = time.monotonic()
     while links:
         limit_s = SILENT_S if all(target.startswith("-") for target in links.values()) else LIMIT_S
         left_s = began + limit_s - time.monotonic()
-        if left_s <= 0:
+        ready = select.select([], list(links), [], max(0, left_s))[
+            1
+        ]  # who came while a busy machine let us wait
+        if not ready:
             break
-        for link in select.select([], list(links), [], left_s)[1]:
+        for link in ready:
             found[links.pop(link)] = outcome(link.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
             link.close()
     for link, target in links.items():

@@ -1,0 +1,90 @@
+"""Benches of hosts by themselves: all at the same time, and once more where one is in doubt; judged by the fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from clusterwright.check.bench.fleet import fleet
+from clusterwright.check.bench.judging import Seen, judge, suspect
+from clusterwright.check.bench.measure import Condition, Measurement
+from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.verdict import Status, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One quantity that a host measured; higher is better."""
+
+    quantity: str
+    unit: str
+    value: float
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+
+
+Figures = Mapping[str, tuple[Figure, ...]]  # by host
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """What each host runs, how its answer is read, and what to look at where a figure is low."""
+
+    bench: str
+    part: Callable[[str], Part]
+    read: Callable[[Answer], tuple[Figure, ...]]
+    mend: str
+
+
+def measure(site: Site, alone: Alone) -> Outcome:
+    """All hosts; where some are behind, all once more: one alone would have a file server to itself."""
+    first, failed = once(site, alone, site.stage.hosts)
+    passes = [first]
+    if doubtful := {seen.subject for seen in seen_in(passes) if suspect(seen, None)}:
+        site.say(f"measured again, because of {', '.join(sorted(doubtful))}")
+        passes.append(once(site, alone, site.stage.hosts)[0])
+    verdicts = [judge(alone.bench, seen, None, alone.mend) for seen in seen_in(passes)]
+    return Outcome(tuple(rows(alone.bench, passes)), (*verdicts, *unknown(alone.bench, failed)))
+
+
+def once(site: Site, alone: Alone, hosts: Sequence[str]) -> tuple[Figures, dict[str, str]]:
+    """The hosts at the same time: the figures of each, and why there are none."""
+    answers = site.stage.do({host: alone.part(host) for host in hosts})
+    found: dict[str, tuple[Figure, ...]] = {}
+    failed = {host: answer.why for host, answer in answers.items() if answer.why}
+    for host, answer in answers.items():
+        if host not in failed:
+            try:
+                found[host] = alone.read(answer)
+            except ValueError as why:
+                failed[host] = str(why)
+    return found, failed
+
+
+def seen_in(passes: Sequence[Figures]) -> list[Seen]:
+    """Each quantity of each host, beside that of the others."""
+    values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for figures in passes:
+        for host, several in figures.items():
+            for each in several:
+                values.setdefault((each.quantity, each.unit), {}).setdefault(host, []).append(each.value)
+    return [
+        Seen(host, tuple(own), usual, unit, quantity)
+        for (quantity, unit), by_host in values.items()
+        for usual in [fleet(max(several) for several in by_host.values())]
+        for host, own in by_host.items()
+    ]
+
+
+def unknown(bench: str, failed: Mapping[str, str], part: str = "") -> Iterator[Verdict]:
+    """Hosts that measured nothing, in the words of what ran there."""
+    return (Verdict(host, bench, Status.UNKNOWN, why, part=part) for host, why in failed.items())
+
+
+def rows(bench: str, passes: Sequence[Figures], **about: Condition) -> Iterator[Measurement]:
+    """All that was measured, to be kept."""
+    for number, figures in enumerate(passes, 1):
+        for host, several in figures.items():
+            for each in several:
+                how = {**each.conditions, **about, "pass": number}
+                yield Measurement(bench, host, each.quantity, each.unit, each.value, (host,), how)

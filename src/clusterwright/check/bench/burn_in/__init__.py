@@ -1,0 +1,1 @@
+"""Hours of load: what is sampled meanwhile, and what is made of it."""

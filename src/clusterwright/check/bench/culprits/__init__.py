@@ -1,0 +1,1 @@
+"""Which host, link or switch makes a group slow, in few rounds."""

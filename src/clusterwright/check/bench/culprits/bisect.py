@@ -1,0 +1,116 @@
+"""Finds slow hosts among many: a slow group is halved, and a host alone is measured beside one known to be good.
+
+Pure. `slow` measures some disjoint groups at the same time and says for each whether it was slow: one round.
+One slow host of N is found in log2(N) + 2 rounds at most; several need little more, because all halves are
+measured together. Where both halves are well and their whole is not, something between them is at fault, which
+`across.py` finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from clusterwright.check.bench.rounds import round_robin
+
+Group = tuple[str, ...]
+Slow = Callable[[tuple[Group, ...]], tuple[bool, ...]]
+
+FEW = 3  # so many hosts have no more pairs than halving has rounds, and pairs leave nothing open
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Slow hosts; groups that are well by themselves and slow together; groups that nothing tells apart."""
+
+    hosts: Group = ()
+    between: tuple[tuple[Group, Group], ...] = ()
+    open: tuple[Group, ...] = ()
+    rounds: int = 0
+
+
+def bisect(hosts: Sequence[str], slow: Slow, *, known: bool = False, good: Sequence[str] = ()) -> Found:
+    """What makes the group of all these hosts slow, which may be `known`; nothing where it is not.
+
+    `good` are other hosts, known to be so, that single hosts are measured beside.
+    """
+    search, whole = _Search(slow, good=dict.fromkeys(good)), tuple(hosts)
+    if len(hosts) <= FEW and not good:
+        return search.by_pairs(whole)
+    if not known:
+        search.measure([whole])
+    suspects = [whole] if search.answers.get(whole, known) else []
+    while suspects or search.waiting:
+        suspects = search.halve(suspects)
+        if not suspects and search.waiting and not search.good and not search.find_good():
+            break
+    return search.found()
+
+
+@dataclass(slots=True)
+class _Search:
+    slow: Slow
+    answers: dict[Group, bool] = field(default_factory=dict)
+    good: dict[str, None] = field(default_factory=dict)  # in the order in which they were found
+    waiting: list[str] = field(default_factory=list)  # alone, and not yet measured beside a good one
+    halved: list[tuple[Group, Group]] = field(default_factory=list)
+    rounds: int = 0
+
+    def measure(self, groups: Iterable[Group]) -> None:
+        """One round; the hosts of a group that is well are good from then on."""
+        asked = tuple(groups)
+        if not asked:
+            return
+        self.rounds += 1
+        for group, bad in zip(asked, self.slow(asked), strict=True):
+            self.answers[group] = bad
+            if not bad:
+                self.good |= dict.fromkeys(group)
+                self.answers |= {(host,): False for host in group}
+
+    def halve(self, suspects: list[Group]) -> list[Group]:
+        """One round with the halves of all suspects; those of more than one host that are slow."""
+        both = [_halves(group) for group in suspects]
+        self.halved += both
+        parts = [part for halves in both for part in halves]
+        self.waiting += [part[0] for part in parts if len(part) == 1]
+        larger = [part for part in parts if len(part) > 1]
+        self.waiting = [host for host in self.waiting if host not in self.good]
+        beside = dict(zip(self.waiting, self.good, strict=False))
+        self.measure([*larger, *beside.items()])
+        for host, partner in beside.items():
+            self.answers[host,] = self.answers[host, partner]
+        self.waiting = [host for host in self.waiting if host not in beside]
+        return [part for part in larger if self.answers[part]]
+
+    def find_good(self) -> bool:
+        """Hosts alone in pairs that have not been together yet, until one pair is well."""
+        for pairs in round_robin(self.waiting):
+            self.measure(pair for pair in pairs if pair not in self.answers)
+            if self.good:
+                return True
+        return False
+
+    def by_pairs(self, hosts: Group) -> Found:
+        """From all pairs of a few hosts."""
+        for pairs in round_robin(hosts):
+            self.measure(pairs)
+        bad = [pair for pair, slow in self.answers.items() if slow]
+        if len(self.answers) < len(hosts) or len(bad) == len(hosts):
+            return Found(open=(hosts,) if bad else (), rounds=self.rounds)
+        shared = tuple(host for host in hosts if len(bad) > 1 and all(host in pair for pair in bad))
+        between = () if shared else tuple(((one,), (other,)) for one, other in bad)
+        return Found(shared, between, rounds=self.rounds)
+
+    def found(self) -> Found:
+        """What the answers come to."""
+        alone = {group[0]: bad for group, bad in self.answers.items() if len(group) == 1}
+        between = [both for both in self.halved if all(self.answers.get(half) is False for half in both)]
+        left = tuple(host for host in self.waiting if host not in alone)
+        hosts = tuple(host for host, bad in alone.items() if bad)
+        return Found(hosts, tuple(between), (left,) if left else (), self.rounds)
+
+
+def _halves(group: Group) -> tuple[Group, Group]:
+    middle = (len(group) + 1) // 2
+    return group[:middle], group[middle:]

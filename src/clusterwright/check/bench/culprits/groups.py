@@ -1,0 +1,111 @@
+"""Groups of hosts that run collectives at the same time: who is which rank, and what each group came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from clusterwright.check.bench.culprits.bisect import Group
+from clusterwright.check.bench.parsers.sweep import Sweep, sweep
+from clusterwright.check.bench.site import Site, port
+from clusterwright.check.bench.stage import Answer, Part
+
+# One rank imports torch, and meets the others: 3 s on an idle host, 120 s seen on one with 25 processes a core.
+START_S = 240.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What every group runs."""
+
+    backend: str
+    kinds: tuple[str, ...]
+    sizes: tuple[int, ...]
+    iterations: int
+    seconds: float  # what the sweep itself may take
+    environment: Mapping[str, str] = field(default_factory=dict)  # beside what every rank is told
+
+    @property
+    def ranks(self) -> Ranks:
+        """As it is started."""
+        given = {"kinds": self.kinds, "sizes": self.sizes, "iterations": self.iterations}
+        return Ranks("sweep", self.backend, given, self.seconds, self.environment)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """A program that all ranks of a group run, what it is given, and its limit once it is started."""
+
+    program: str
+    backend: str
+    given: Mapping[str, object]
+    seconds: float
+    environment: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Groups:
+    """Runs groups on stage; each order has ports of its own."""
+
+    site: Site
+    orders: int = 0
+
+    def run(self, groups: Sequence[Group], plan: Plan) -> dict[Group, Sweep | None]:
+        """What each group came to; None where it did not end well. Once more without hosts that were lost."""
+        whole = {group: self._alive(group) for group in groups}
+        done = self._once([group for group in whole.values() if len(group) > 1], plan)
+        shrunk = {group: self._alive(group) for group in whole.values() if self._alive(group) != group}
+        again = self._once([group for group in shrunk.values() if len(group) > 1], plan) if shrunk else {}
+        last = {
+            group: again.get(shrunk[group]) if group in shrunk else done.get(group)
+            for group in whole.values()
+        }
+        return {group: last[alive] for group, alive in whole.items()}
+
+    def _alive(self, group: Group) -> Group:
+        return tuple(host for host in group if host in self.site.stage.hosts)
+
+    def _once(self, groups: Sequence[Group], plan: Plan) -> dict[Group, Sweep | None]:
+        found = self.answers(groups, plan.ranks)
+        return {group: sweep(said[0].out) if said else None for group, said in found.items()}
+
+    def answers(self, groups: Sequence[Group], ranks: Ranks) -> dict[Group, tuple[Answer, ...]]:
+        """What the hosts of each group said, all groups at the same time; nothing where one did not end well."""
+        if not groups:
+            return {}
+        self.orders += 1
+        parts = {
+            host: part
+            for index, group in enumerate(groups)
+            for host, part in self._parts(group, index, ranks)
+        }
+        answers = self.site.stage.do(parts)
+        return {group: self._whole(group, answers) for group in groups}
+
+    def _parts(self, group: Group, index: int, ranks: Ranks) -> Iterable[tuple[str, Part]]:
+        first = 0
+        counts = {host: ranks_of(self.site, host, ranks.backend) for host in group}
+        for host, here in counts.items():
+            given = {
+                "program": ranks.program, "backend": ranks.backend, **ranks.given,
+                "address": self.site.address(group[0]), "port": port(self.orders) + index % 2,
+                "interface": self.site.facts[host]["interfaces"].get(self.site.address(host), ""),
+                "ranks": sum(counts.values()), "first_rank": first, "ranks_here": here,
+                "environment": dict(ranks.environment),
+            }  # fmt: skip
+            yield host, Part("collectives", given, START_S + ranks.seconds, self.site.cluster.software.python)
+            first += here
+
+    def _whole(self, group: Group, answers: dict[str, Answer]) -> tuple[Answer, ...]:
+        wrong = {host: answers[host].why for host in group if host in answers and answers[host].why}
+        if wrong or any(host not in answers for host in group):
+            for host, why in list(wrong.items())[:1]:
+                self.site.say(f"{host}: {why}")
+            return ()
+        return tuple(answers[host] for host in group)
+
+
+def ranks_of(site: Site, host: str, backend: str) -> int:
+    """One for each GPU; on the CPU one."""
+    gpus = site.host(host).group.gpus
+    return gpus.count if backend == "nccl" and gpus else 1

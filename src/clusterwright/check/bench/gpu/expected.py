@@ -1,0 +1,75 @@
+"""What a GPU of a kind should measure, by the catalog; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clusterwright import catalog
+from clusterwright.catalog.copies import Copies, copies, pcie_bytes_per_s
+from clusterwright.catalog.gpu import Gpu
+from clusterwright.check.bench.judging import Expectation
+from clusterwright.check.bench.parsers.gpu import FROM_PEER, TO_PEER
+
+PRECISIONS = ("bf16", "fp16", "tf32")
+# Ours: one shape is measured, and for seconds; the catalog's best rates are those of the best shape of a sweep.
+OF_BEST = 0.85
+# The planner's prior for what a copy in device memory reaches, and its spread (bench/fit_cnn.py, STREAM).
+STREAM_SHARE, STREAM_ENOUGH = 0.85, 0.9
+TABLE = "catalog/data/gpu_copies.csv"
+
+
+def expected(quantity: str, gpu: Gpu, *, nvlink: bool) -> Expectation | None:
+    """Of one quantity; None where nothing is known to expect."""
+    if quantity.endswith(" products"):
+        return _matrix(gpu, quantity.removesuffix(" products"))
+    if quantity.startswith("memory ") and gpu.memory_bytes_per_s:
+        line = f"{gpu.memory_bytes_per_s / 1e12:.4g} TB/s"
+        why = f"{STREAM_SHARE:.0%} of the {gpu.name}'s {line} (wright plan catalog gpus)"
+        return Expectation(gpu.memory_bytes_per_s * STREAM_SHARE, "bytes/s", why, STREAM_ENOUGH)
+    if quantity in (TO_PEER, FROM_PEER):
+        return _peer(gpu) if nvlink else None
+    return _host(gpu) if quantity.startswith("copies") else None
+
+
+def precisions(gpu: Gpu | None) -> tuple[str, ...]:
+    """Those that it has a peak for; all where nothing is known of it."""
+    return tuple(each for each in PRECISIONS if gpu is None or gpu.peak.get(each))
+
+
+def _matrix(gpu: Gpu, precision: str) -> Expectation | None:
+    peak = gpu.peak.get(precision, 0.0)
+    if not peak:
+        return None
+    best = (gpu.achieved or {}).get("bf16", 0.0)
+    share, whose = (best / gpu.peak["bf16"], "its own") if best else (_least_share(), "the catalog's least")
+    why = f"{share:.0%} of the {gpu.name}'s peak: {whose} best measured share in bf16 (wright plan catalog gpus)"
+    return Expectation(peak * share, "FLOP/s", why, OF_BEST)
+
+
+def _least_share() -> float:
+    """The lowest share of peak that the best product of any GPU in the catalog reaches, of those that were measured."""
+    known = [
+        gpu for gpu in catalog.gpus().values() if gpu.vendor == "NVIDIA" and (gpu.achieved or {}).get("bf16")
+    ]
+    return min((gpu.achieved or {})["bf16"] / gpu.peak["bf16"] for gpu in known)
+
+
+def _host(gpu: Gpu) -> Expectation | None:
+    what = f"16 lanes of PCIe {gpu.pcie_gen}.0, at the least share of their line"
+    return _copy(gpu, what, lambda row: row.host_bytes_per_s, pcie_bytes_per_s)
+
+
+def _peer(gpu: Gpu) -> Expectation | None:
+    what = f"the {gpu.name}'s NVLink, at the least share of its line"
+    return _copy(gpu, what, lambda row: row.peer_bytes_per_s, lambda each: each.link_bytes_per_s)
+
+
+def _copy(
+    gpu: Gpu, what: str, held: Callable[[Copies], float], line: Callable[[Gpu], float]
+) -> Expectation | None:
+    """What the table holds this GPU to; for others their line, at the least share of it that the table asks of any."""
+    if row := copies().get(gpu.name):
+        return Expectation(held(row), "bytes/s", f"what {gpu.name} is held to ({TABLE})", 1.0)
+    known = [each for each in catalog.gpus().values() if each.name in copies()]
+    share = min(held(copies()[each.name]) / line(each) for each in known)
+    return Expectation(line(gpu), "bytes/s", f"{what} in {TABLE}", share) if line(gpu) else None

@@ -1,0 +1,206 @@
+"""Hosts taken for a bench: idle ones, by one exclusive job; and given back whatever happens."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from clusterwright.check.bench.script import JOB_NAME, partition_of, script
+from clusterwright.check.bench.stage import JobStage, find_command, program
+from clusterwright.edge import slurm
+from clusterwright.edge.clock import Clock
+from clusterwright.edge.slurm import QueuedJob, as_user, checked
+from clusterwright.edge.ssh import Remote
+from clusterwright.errors import WrightError
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.names import expand, fold
+
+PROGRAMS = (
+    "worker", "hello", "pair", "collectives", "sweep", "disks", "memory", "training", "trial", "loader", "gpu",
+    "gpu_work", "rdma", "burn_in",
+)  # fmt: skip
+LOOK_S = 1.0
+JOB_LIMIT_S = 4 * 3600
+HOLDING = ("RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED")
+AWAY = ("down", "drain", "fail", "not_resp", "power", "maint", "*")  # parts of sinfo's words for a state
+# slurmctld has just started and not heard of it yet; where it never does, it says down soon.
+COMING = ("unk", "idle*")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Whose job, on which hosts, and how long to wait for them; no hosts: those that are idle now."""
+
+    user: str | None = None
+    hosts: tuple[str, ...] = ()
+    partition: str = ""
+    reservation: str = ""
+    wait_s: float = 600.0
+    fewest: int = 1
+    lasts_s: int = 0  # what the bench itself takes, where that is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The hosts of a partition: free, held by a job, or not to be had, with Slurm's word for why."""
+
+    free: tuple[str, ...]
+    busy: tuple[str, ...]
+    away: Mapping[str, str]
+    ending: tuple[str, ...] = ()  # of the busy ones, those cleaned up after a job, and those that are COMING
+
+
+def sort(text: str, wanted: Iterable[str]) -> Hosts:
+    """From lines `NAME|STATE` of `sinfo --Node`; only the wanted ones, where any are."""
+    only = frozenset(wanted)
+    rows = [line.strip().split("|") for line in text.splitlines() if line.count("|") == 1]
+    states = {name: state.lower() for name, state in rows if not only or name in only}
+    coming = {name for name, state in states.items() if state.startswith(COMING)}
+    away = {
+        name: state for name, state in states.items()
+        if name not in coming and any(word in state for word in AWAY)
+    }  # fmt: skip
+    free = tuple(name for name, state in states.items() if state == "idle")
+    busy = tuple(name for name in states if name not in away and name not in free)
+    ending = tuple(name for name in busy if name in coming or "completing" in states[name])
+    return Hosts(free, busy, away, ending)
+
+
+def holders(jobs: Iterable[QueuedJob], hosts: Iterable[str]) -> str:
+    """The jobs that hold hosts, as people would say it."""
+    wanted = frozenset(hosts)
+    held = [job for job in jobs if job.state in HOLDING and job.hosts and wanted & {*expand(job.hosts)}]
+    named = [f"job {job.job_id} ({job.name}) of {job.user} on {job.hosts}" for job in held]
+    return ", ".join(named) or "no job that squeue shows"
+
+
+def look(cluster: Cluster, remote: Remote, wish: Wish) -> Hosts:
+    """How the hosts are doing.
+
+    Raises:
+        WrightError: the control host or slurmctld does not answer.
+    """
+    name = cluster.control.name
+    partition = shlex.quote(wish.partition or partition_of(cluster))
+    command = f"sinfo --Node --noheader --partition={partition} --format='%N|%T'"
+    return sort(checked(remote.run(name, command), name, "sinfo").out, wish.hosts)
+
+
+def choose(cluster: Cluster, remote: Remote, wish: Wish, clock: Clock) -> Hosts:
+    """Hosts to measure: the named ones that are there, else those that are idle or about to be, once there are enough.
+
+    Raises:
+        WrightError: there are not enough within the limit; with the jobs that hold the others.
+    """
+    until = clock.monotonic() + wish.wait_s
+    while True:
+        seen = look(cluster, remote, wish)
+        chosen = (*seen.free, *seen.busy) if wish.hosts else seen.free
+        late = clock.monotonic() >= until
+        if len(chosen) >= wish.fewest and (late or not seen.ending):
+            return Hosts(chosen, () if wish.hosts else seen.busy, seen.away)
+        if late or not seen.busy:
+            raise _too_few(seen, wish, slurm.queue(remote, cluster.control.name))
+        clock.sleep(LOOK_S)
+
+
+@contextmanager
+def held(
+    cluster: Cluster,
+    remote: Remote,
+    hosts: Sequence[str],
+    wish: Wish,
+    clock: Clock,
+    say: Callable[[str], None],
+) -> Iterator[JobStage]:
+    """The hosts on stage; afterwards the job is ended and its folder gone.
+
+    Raises:
+        WrightError: Slurm refuses, or the job does not start within the limit.
+    """
+    control, folder = cluster.control.name, _folder(cluster, clock)
+    job = _submit(cluster, remote, hosts, wish, folder)
+    stage = JobStage(remote, control, wish.user, folder, job, tuple(hosts), say)
+    try:
+        _started(stage, wish, clock)
+        yield stage
+    finally:
+        remote.run(control, as_user(f"scancel {job}; {find_command(folder)}", wish.user), timeout_s=60)
+
+
+def _folder(cluster: Cluster, clock: Clock) -> str:
+    if cluster.shared_folder is None:
+        raise WrightError.of(
+            "folder-not-shared",
+            f"cluster `{cluster.name}` has no shared folder, and hosts of a bench are told what to do in one",
+            "add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}",
+        )
+    return f"{cluster.shared_folder}/bench/{clock.now():.3f}"
+
+
+def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], wish: Wish, folder: str) -> str:
+    """The folder, the programs, the script in it, and sbatch, in one ssh; the id of the job."""
+    text = script(
+        cluster, hosts, folder,
+        limit_s=min(JOB_LIMIT_S + wish.lasts_s, cluster.partitions[wish.partition or partition_of(cluster)].max_time),
+        partition=wish.partition or partition_of(cluster), reservation=wish.reservation,
+    )  # fmt: skip
+    files = {"job.sh": text, **{f"programs/{name}.py": program(name) for name in PROGRAMS}}
+    stdin = "".join(base64.b64encode(each.encode()).decode() + "\n" for each in files.values())
+    fill = "".join(f'IFS= read -r text && printf %s "$text" | base64 -d > {file} && ' for file in files)
+    place, above = shlex.quote(folder), shlex.quote(folder.rpartition("/")[0])
+    steps = (
+        f"umask 022; mkdir -p {above} && mkdir {place} && cd {place} && mkdir orders answers programs && {fill}"
+        f"sbatch --parsable job.sh || {{ code=$?; cd / && rm -rf {place}; exit $code; }}"
+    )
+    # every user's benches lie side by side, and each belongs to its user: as in /tmp
+    shared = f'[ "$(id -u)" != 0 ] || [ -d {above} ] || install -d -m 1777 {above}; '
+    command = shared + as_user(steps, wish.user)
+    done = remote.run(cluster.control.name, command, stdin=stdin.encode(), timeout_s=60)
+    return slurm.submitted(done, cluster.control.name, wish.user)
+
+
+def _started(stage: JobStage, wish: Wish, clock: Clock) -> None:
+    """The job runs.
+
+    Raises:
+        WrightError: it does not within the limit, or it ended at once.
+    """
+    until = clock.monotonic() + wish.wait_s
+    while True:
+        fields = slurm.show_job(stage.remote, stage.control, stage.job)
+        state = slurm.state_of(fields)
+        if state == "RUNNING":
+            return
+        if state not in ("PENDING", "CONFIGURING", "UNKNOWN"):
+            raise WrightError.of(
+                "bench-job-ended", f"Slurm's job {stage.job} of the bench is {state.lower()}",
+                f"see why: scontrol show job {stage.job}",
+            )  # fmt: skip
+        if clock.monotonic() >= until:
+            others = [j for j in slurm.queue(stage.remote, stage.control) if j.job_id != stage.job]
+            raise _busy(fold(list(stage.names)), holders(others, stage.names), fields.get("Reason", ""), wish)
+        clock.sleep(LOOK_S)
+
+
+def _too_few(seen: Hosts, wish: Wish, jobs: Iterable[QueuedJob]) -> WrightError:
+    if seen.busy:
+        return _busy(fold(list(seen.busy)), holders(jobs, seen.busy), "", wish)
+    away = ", ".join(f"{name} is {state}" for name, state in seen.away.items()) or "there are no others"
+    return WrightError.of(
+        "bench-hosts-few",
+        f"this bench needs {wish.fewest} hosts, and {len(seen.free)} can be had: {away}",
+        "give hosts back (scontrol update nodename=HOST state=resume), or name others with --hosts",
+    )
+
+
+def _busy(hosts: str, held_by: str, reason: str, wish: Wish) -> WrightError:
+    why = f"; Slurm says {reason}" if reason else ""
+    return WrightError.of(
+        "bench-hosts-busy",
+        f"{hosts} did not come free in {wish.wait_s:.0f} s: held by {held_by}{why}",
+        f"wait longer (--wait 2h), or name idle hosts (--hosts); another {JOB_NAME} ends by itself",
+    )

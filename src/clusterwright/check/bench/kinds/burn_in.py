@@ -1,0 +1,149 @@
+"""Burn-in: every host under load for as long as asked, every result verified, and checked all the while.
+
+Orders of two minutes, so that an interrupt loses no more. At the end the checks of the occasion `burn-in` are judged,
+and what they said under load where that was worse.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from math import ceil
+from typing import Any
+
+from clusterwright.check.bench.burn_in.burned import BENCH, Burned, drift, verdicts
+from clusterwright.check.bench.burn_in.sampler import sampling
+from clusterwright.check.bench.kinds.network import streams_for
+from clusterwright.check.bench.measure import Condition, Measurement
+from clusterwright.check.bench.rounds import Round, round_robin
+from clusterwright.check.bench.site import Outcome, Site, port
+from clusterwright.check.bench.stage import Part
+from clusterwright.check.bench.storage.scratch import equals
+from clusterwright.errors import WrightError
+from clusterwright.units import GiB, MiB, format_duration
+
+ORDER_S, SLICES, LONGEST_SLICE_S = 120, 20, 6.0
+START_S = 240.0  # importing torch on a busy host, and the last step of each load
+PAIR_REST_S = 5.0  # of an order, in which streams begin and end
+SIZE, LAB_SIZE, GPU_SIZE = 2048, 256, 8192
+DISK_BYTES, LAB_DISK_BYTES, LAB_MEMORY_BYTES = GiB, 8 * MiB, 64 * MiB
+MEMORY_SHARE = 2  # half of a host's memory
+HEAT = {"temperature": ("C", max), "clock": ("MHz", min), "power": ("W", max)}
+
+
+def burn_in(site: Site) -> Outcome:
+    """Load until the time is over, the job ends or somebody interrupts: what was measured then is judged.
+
+    Raises:
+        WrightError: the job ended before anything was measured.
+    """
+    burned = {host: Burned(host) for host in site.stage.hosts}
+    notes: list[str] = []
+    with sampling(site) as sampled:
+        try:
+            _load(site, burned)
+        except KeyboardInterrupt:
+            notes.append("interrupted: judged by what was measured until then")
+            site.say(notes[-1])
+        except WrightError as why:
+            if not any(each.rates for each in burned.values()):
+                raise
+            notes.append(
+                f"ended early, and judged by what was measured until then: {why.findings[0].message}"
+            )
+    found = [each for each in burned.values() if each.host in site.stage.hosts]
+    notes += _of_network(found)
+    return Outcome(tuple(_rows([*burned.values()])), (*verdicts(found), *sampled.verdicts()), tuple(notes))
+
+
+def orders(lasts_s: int) -> list[float]:
+    """Seconds of each order; equally long."""
+    count = max(1, ceil(lasts_s / ORDER_S))
+    return [lasts_s / count] * count
+
+
+def _load(site: Site, burned: dict[str, Burned]) -> None:
+    several = orders(site.lasts_s)
+    rounds = round_robin(site.stage.hosts)
+    for number, seconds in enumerate(several):
+        site.say(f"{format_duration(int(seconds * number))} of {format_duration(site.lasts_s)}")
+        pairs = rounds[number % len(rounds)] if rounds else ()
+        answers = site.stage.do(_parts(site, pairs, number, seconds))
+        for host, answer in answers.items():
+            if answer.why:
+                burned[host].broken["load"] = answer.why
+            else:
+                burned[host].add(answer.document)
+                _tell_wrong(site, burned[host])
+
+
+def _tell_wrong(site: Site, each: Burned) -> None:
+    for name, words in each.wrong.items():
+        site.say(f"{each.host}: {name}: {words[-1]}")
+
+
+def _parts(site: Site, pairs: Round, number: int, seconds: float) -> dict[str, Part]:
+    ends = {
+        host: _end(site, pair, role, number, seconds)
+        for pair in pairs
+        for host, role in zip(pair, ("server", "client"), strict=True)
+        if {*pair} <= {*site.stage.hosts}
+    }
+    python = site.cluster.software.python
+    folders: dict[str, list[str]] = {}
+    for (path, _disk), hosts in equals(site).items():
+        for host in hosts:
+            folders.setdefault(host, []).append(path)
+    return {
+        host: Part(
+            BENCH,
+            _given(site, host, seconds, folders.get(host, [])) | {"pair": ends.get(host)},
+            seconds + START_S,
+            python,
+        )
+        for host in site.stage.hosts
+    }
+
+
+def _given(site: Site, host: str, seconds: float, folders: list[str]) -> dict[str, Any]:
+    """A lab's hosts share one machine, and get little."""
+    lab = site.cluster.lab is not None
+    return {
+        "seconds": seconds, "slice_s": min(seconds / SLICES, LONGEST_SLICE_S), "folders": folders,
+        "memory_bytes": LAB_MEMORY_BYTES if lab else site.host(host).group.memory // MEMORY_SHARE,
+        "disk_bytes": LAB_DISK_BYTES if lab else DISK_BYTES,
+        "threads": 1 if lab else 0, "size": LAB_SIZE if lab else SIZE, "gpu_size": GPU_SIZE,
+    }  # fmt: skip
+
+
+def _end(site: Site, pair: tuple[str, str], role: str, number: int, seconds: float) -> dict[str, Any]:
+    server, client = pair
+    return {
+        "role": role, "tool": "tcp", "address": site.address(server), "own": site.address(client),
+        "port": port(number), "seconds": max(1, int((seconds - PAIR_REST_S) / 2)),
+        "streams": streams_for(site.network.rate / site.rate_divisor),
+    }  # fmt: skip
+
+
+def _of_network(burned: list[Burned]) -> list[str]:
+    """Streams that did not come about; the counters of links are judged by the checks."""
+    failed = [f"{each.host}: {each.pairs_failed[-1]}" for each in burned if each.pairs_failed]
+    count, of = sum(len(each.pairs_failed) for each in burned), sum(each.pairs for each in burned)
+    return [f"network: {count} of {of} ends of streams failed; {failed[0]}"] if failed else []
+
+
+def _rows(burned: list[Burned]) -> Iterator[Measurement]:
+    for each in burned:
+        for name, rates in each.rates.items():
+            how: dict[str, Condition] = {"slices": len(rates)}
+            unit = "FLOP/s" if name.endswith("products") else "bytes/s"
+            yield Measurement(
+                BENCH, each.host, name, unit, statistics.median(rates or [0.0]), (each.host,), how
+            )
+            if found := drift(rates):
+                yield Measurement(
+                    BENCH, each.host, f"{name} drift", "of the first", found.share, (each.host,), how
+                )
+        for name, values in each.heat.items():
+            unit, worst = HEAT[name.rpartition(" ")[2]]
+            yield Measurement(BENCH, each.host, f"{worst.__name__} {name}", unit, worst(values), (each.host,))

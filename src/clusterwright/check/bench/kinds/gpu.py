@@ -1,0 +1,176 @@
+"""Every GPU of every host: matrix products, memory, copies to the host and to its peers; every result is verified.
+
+Products and memory by all GPUs of a host at the same time, as a training does it, with the heat and the power that
+come of it; copies by one GPU after the other, as some share their way to the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from clusterwright import catalog
+from clusterwright.catalog.gpu import Gpu
+from clusterwright.check.bench.gpu.expected import expected, precisions
+from clusterwright.check.bench.gpu.gpus import BENCH, Told, in_doubt, verdicts
+from clusterwright.check.bench.judging import Expectation
+from clusterwright.check.bench.measure import Condition, Measurement, pair
+from clusterwright.check.bench.parsers.gpu import MATRIX, Gpus, Load, Tested, gpus
+from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.verdict import Status, Verdict
+from clusterwright.errors import WrightError
+from clusterwright.plan.machines import gpu_like
+from clusterwright.spec import nodes
+
+SIDE, SECONDS = 8192, 4.0  # sums of so many small whole numbers are exact in fp32
+MEMORY_BYTES = 2**30  # more than the caches of any GPU; three of them fit into the smallest
+COPY_BYTES, COPY_SECONDS = 2**28, 0.5  # of each direction, and with each peer
+STEP_S = 120.0  # ours: longest that a GPU may be silent in one step
+LIMIT_S = 560.0  # START_S of programs/gpu.py; steps of eight GPUs come to a minute; the rest is for slow ones
+SIMULATED = "a lab's GPUs are simulated and compute nothing: their rates cannot be measured"
+
+Hosts = dict[str, Gpus]
+Failed = dict[str, str]
+
+
+def gpu(site: Site) -> Outcome:
+    """All hosts that have GPUs; those in doubt once more."""
+    hosts = tuple(host for host in site.stage.hosts if site.host(host).group.gpus)
+    if not hosts or site.cluster.lab:
+        why = SIMULATED if hosts else "no host of these has GPUs (nodes.*.gpus)"
+        return Outcome(verdicts=tuple(Verdict(host, BENCH, Status.UNKNOWN, why) for host in site.stage.hosts))
+    rows = {host: row_of(site, host) for host in hosts}
+    models = {host: row.name if row else _declared(site, host).model for host, row in rows.items()}
+    want = partial(_want, site, rows)
+    first, failed = _measured(site, hosts, rows)
+    passes = [first]
+    if again := in_doubt(Told(passes, models, want)) if first else ():
+        site.say(f"measured again: {', '.join(again)}")
+        passes.append(_measured(site, again, rows)[0])
+    found = (*verdicts(Told(passes, models, want)), *_unmeasured(failed))
+    return Outcome(tuple(_rows(passes)), found, tuple(_notes(site, rows, first)))
+
+
+def row_of(site: Site, host: str) -> Gpu | None:
+    """The catalog's, of the GPUs that the file declares; None where it has none like them."""
+    try:
+        return gpu_like(_declared(site, host), catalog.gpus().values())
+    except WrightError:
+        return None
+
+
+def steps(row: Gpu | None) -> list[dict[str, Any]]:
+    """What every GPU does; the reference is made first, so that all begin their products together."""
+    together: dict[str, dict[str, Any]] = {
+        "reference": {"do": "reference", "side": SIDE},
+        **{f"{MATRIX}{each}": {"do": "matrix", "precision": each} for each in precisions(row)},
+        "memory": {"do": "memory", "bytes": MEMORY_BYTES},
+    }
+    alone = {"copies": {"do": "copies", "bytes": COPY_BYTES}, "peers": {"do": "peers", "bytes": COPY_BYTES}}
+    return [
+        *(_step(name, asked, SECONDS, together=True) for name, asked in together.items()),
+        *(_step(name, asked, COPY_SECONDS, together=False) for name, asked in alone.items()),
+    ]
+
+
+def _step(name: str, asked: Mapping[str, Any], seconds: float, *, together: bool) -> dict[str, Any]:
+    return {"name": name, "together": together, "limit_s": STEP_S, "asked": {**asked, "seconds": seconds}}
+
+
+def _declared(site: Site, host: str) -> nodes.Gpus:
+    found = site.host(host).group.gpus
+    assert found is not None  # noqa: S101 (hosts without GPUs are left out before)
+    return found
+
+
+def _asked(site: Site) -> int:
+    """GPUs of each host: one job asks all its hosts for as many (script.py)."""
+    return min(gpus.count for host in site.facts if (gpus := site.host(host).group.gpus))
+
+
+def _want(site: Site, rows: Mapping[str, Gpu | None], host: str, quantity: str) -> Expectation | None:
+    row = rows[host]
+    return expected(quantity, row, nvlink=_declared(site, host).nvlink) if row else None
+
+
+def _measured(site: Site, hosts: tuple[str, ...], rows: Mapping[str, Gpu | None]) -> tuple[Hosts, Failed]:
+    """What each host said, and why some said nothing."""
+    parts = {host: _part(site, rows[host]) for host in hosts}
+    found: Hosts = {}
+    failed: Failed = {}
+    for host, answer in site.stage.do(parts).items():
+        try:
+            found[host] = _read(answer)
+        except ValueError as why:
+            failed[host] = str(why)
+    return found, failed
+
+
+def _part(site: Site, row: Gpu | None) -> Part:
+    given = {"device": "cuda", "count": _asked(site), "steps": steps(row)}
+    return Part("gpu", given, LIMIT_S, site.cluster.software.python)
+
+
+def _read(answer: Answer) -> Gpus:
+    """What a host measured.
+
+    Raises:
+        ValueError: nothing; in the program's own words.
+    """
+    if answer.why:
+        raise ValueError(answer.why)
+    found = gpus(answer.document)
+    whys = {each.why for each in found.each}
+    if "" not in whys and len(whys) == 1:
+        raise ValueError(f"no GPU could be measured: {whys.pop()}")
+    return found
+
+
+def _unmeasured(failed: Failed) -> Iterator[Verdict]:
+    mend = "software.python must be a Python whose torch has CUDA; then nvidia-smi on the host"
+    return (Verdict(host, BENCH, Status.UNKNOWN, why, mend=mend) for host, why in failed.items())
+
+
+def _notes(site: Site, rows: Mapping[str, Gpu | None], found: Hosts) -> Iterator[str]:
+    unknown = sorted({_declared(site, host).model for host, row in rows.items() if row is None})
+    for model in unknown:
+        yield f"the catalog has no GPU like `{model}`: held against the others alone"
+    for host, each in found.items():
+        if (count := _declared(site, host).count) > len(each.each):
+            here = len(each.each)
+            yield f"{host}: {here} of its {count} GPUs, as many as every host has; name it alone for all (--hosts)"
+        if each.blind:
+            yield f"{host}: clocks, temperature and power not read: {each.blind}"
+
+
+def _rows(passes: list[Hosts]) -> Iterator[Measurement]:
+    for number, hosts in enumerate(passes):
+        for host, found in hosts.items():
+            for each in found.each:
+                yield from _of_one(host, each, number + 1)
+            for ends, rate in found.ways.items():
+                how = {"direct": found.direct[ends], "pass": number + 1}
+                yield Measurement(BENCH, f"{host} {pair(*ends)}", "copy", "bytes/s", rate, (host,), how)
+
+
+def _of_one(host: str, tested: Tested, number: int) -> Iterator[Measurement]:
+    subject = f"{host} {tested.part}"
+    how: dict[str, Condition] = {"gpu": tested.name, "pass": number}
+    for each in tested.figures:
+        yield Measurement(
+            BENCH, subject, each.quantity, each.unit, each.value, (host,), {**each.conditions, **how}
+        )
+    for quantity, unit, value in _pace(tested.load):
+        yield Measurement(BENCH, subject, quantity, unit, value, (host,), how)
+
+
+def _pace(load: Load) -> Iterator[tuple[str, str, float]]:
+    for quantity, unit, value in (
+        ("temperature before", "C", load.before_c), ("temperature under load", "C", load.temperature_c),
+        ("temperature after", "C", load.after_c), ("SM clock under load", "Hz", load.sm_hz),
+        ("power under load", "W", load.power_w),
+    ):  # fmt: skip
+        if value is not None:
+            yield quantity, unit, value

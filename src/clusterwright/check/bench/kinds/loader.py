@@ -1,0 +1,64 @@
+"""How fast every host's DataLoader is fed from the folder that trainings read, all hosts at the same time.
+
+Nothing is expected of it in figures: a host is compared with the others, by its best number of workers.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from clusterwright.check.bench.alone import Alone, Figure, measure
+from clusterwright.check.bench.measure import Measurement
+from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.bench.words import amount
+from clusterwright.spec.names import fold
+
+# About ImageNet's size of a sample (110 kB); two copies of 512 MiB a host, of 32 MiB in a lab.
+SAMPLE_BYTES, SAMPLES, LAB_SAMPLES, SHARDS = 128 * 1024, 4096, 256, 8
+LIMIT_S = 900.0
+MEND = "look at the host's own way to the file server (wright bench storage FILE), and at what else runs on its cores"
+
+
+def loader(site: Site) -> Outcome:
+    """With no workers, 1, 2, 4 ...; what the page cache has, and what it has not."""
+    samples = LAB_SAMPLES if site.cluster.lab else SAMPLES
+    given = {
+        "folder": f"{site.cluster.shared_folder}/bench", "samples": samples, "sample_bytes": SAMPLE_BYTES,
+        "shards": SHARDS,
+    }  # fmt: skip
+    part = Part("loader", given, LIMIT_S, site.cluster.software.python)
+    outcome = measure(site, Alone("loader", lambda _host: part, figures, MEND))
+    return Outcome(outcome.measurements, outcome.verdicts, (*outcome.notes, *best(outcome.measurements)))
+
+
+def figures(answer: Answer) -> tuple[Figure, ...]:
+    """What one host measured; one quantity has a figure for each number of workers."""
+    found = answer.document
+    return tuple(
+        Figure(
+            f"samples from {row['kind']}, {row['cache']}", "1/s", row["samples_per_s"],
+            {"workers": row["workers"], "sample_bytes": found["sample_bytes"]},
+        )
+        for row in found["rates"]
+    )  # fmt: skip
+
+
+def best(rows: Sequence[Measurement]) -> Iterator[str]:
+    """The number of workers with which each host was fastest, and what that came to on the median host."""
+    for quantity in dict.fromkeys(row.quantity for row in rows):
+        fastest: dict[str, Measurement] = {}
+        for row in rows:
+            if row.quantity == quantity:
+                fastest[row.subject] = max(fastest.get(row.subject, row), row, key=lambda each: each.value)
+        usual = statistics.median(row.value for row in fastest.values())
+        size = float(rows[0].conditions["sample_bytes"])
+        figures = f"{amount(usual, '1/s')}, {amount(usual * size, 'bytes/s')} on the median host"
+        yield f"{quantity}: {figures}; best with {'; '.join(_by_workers(fastest))}"
+
+
+def _by_workers(fastest: dict[str, Measurement]) -> Iterator[str]:
+    for number in sorted({int(row.conditions["workers"]) for row in fastest.values()}):
+        hosts = [host for host, row in fastest.items() if row.conditions["workers"] == number]
+        yield f"{number} workers on {fold(hosts)}"

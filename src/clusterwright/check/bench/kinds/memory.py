@@ -1,0 +1,36 @@
+"""Memory bandwidth of every host, as STREAM counts it.
+
+The cluster file does not say which memory a host has, so a host is compared with the others alone.
+"""
+
+from __future__ import annotations
+
+from clusterwright.check.bench.alone import Alone, Figure, measure
+from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.stage import Answer, Part
+
+LIMIT_S = 300.0  # importing torch on a busy host, and 16 passes over a sixteenth of its memory
+MEND = "see that all memory modules are there, in their channels and at their rate (dmidecode -t memory)"
+
+
+def memory(site: Site) -> Outcome:
+    """On all cores, with the Python that has torch."""
+    python = site.cluster.software.python
+
+    def part(host: str) -> Part:
+        return Part("memory", {"memory_bytes": site.host(host).group.memory}, LIMIT_S, python)
+
+    return measure(site, Alone("memory", part, figures, MEND))
+
+
+def figures(answer: Answer) -> tuple[Figure, ...]:
+    """What one host measured.
+
+    Raises:
+        ValueError: what it computed was wrong.
+    """
+    found = answer.document
+    if not found["right"]:
+        raise ValueError("the sums that memory was filled with are wrong")
+    how = {"array_bytes": found["array_bytes"], "threads": found["threads"]}
+    return tuple(Figure(f"memory {name}", "bytes/s", found[name], how) for name in ("copy", "triad"))

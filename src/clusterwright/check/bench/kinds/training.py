@@ -1,0 +1,87 @@
+"""A real training on every host by itself, and on groups of 2, 4, 8 ... and all: the scaling table.
+
+Groups of one size train at the same time, over each transport that is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from clusterwright.check.bench.culprits.groups import Groups
+from clusterwright.check.bench.measure import Condition, Measurement
+from clusterwright.check.bench.parsers.trained import Trained
+from clusterwright.check.bench.site import Outcome, Site
+from clusterwright.check.bench.training.judged import in_doubt, of_data, of_failures, of_hosts, of_scaling
+from clusterwright.check.bench.training.routes import ALONE, routes
+from clusterwright.check.bench.training.scaling import Row, sizes, table
+from clusterwright.check.bench.training.trainings import line_bytes_per_s, shape_of
+from clusterwright.check.bench.training.trials import Case, Trials
+from clusterwright.spec.names import fold
+
+MUCH = 0.2  # ours: more of a step than this, lost or won, is told of
+
+
+def training(site: Site) -> Outcome:
+    """Each host alone, then groups over each route; once more what is in doubt."""
+    trials = Trials(site, shape_of(site), Groups(site))
+    site.say(f"{trials.shape}; on {fold(list(site.stage.hosts))}")
+    cases = _cases(trials)
+    for case in cases:
+        trials.train(*case)
+    for case in [case for case in cases if in_doubt(trials, case)]:
+        site.say(f"trained again: hosts {case[1]} by {case[1]}, over {case[0].name}")
+        trials.train(*case)
+    rows = _rows(trials, cases)
+    site.say(table(rows))
+    scaled = (each for case in cases[1:] for each in of_scaling(trials, case))
+    verdicts = (*of_hosts(trials, cases[-1]), *scaled, *of_data(trials), *of_failures(trials))
+    return Outcome(tuple(_measurements(trials)), verdicts, tuple(_notes(rows)))
+
+
+def _cases(trials: Trials) -> list[Case]:
+    found = [(ALONE, 1)]
+    for route in routes(trials.site, trials.shape.backend):
+        found += [(route, size) for size in sizes(len(trials.site.stage.hosts))]
+    return found
+
+
+def _rows(trials: Trials, cases: Sequence[Case]) -> list[Row]:
+    line, sequences = line_bytes_per_s(trials.site, trials.shape.backend), trials.shape.sequences
+    found = ((route, trials.best(route, size)) for route, size in cases)
+    return [Row(route.name, groups, sequences, trials.alone_s, line) for route, groups in found if groups]
+
+
+def _notes(rows: Sequence[Row]) -> Iterator[str]:
+    """Where single hosts and groups do not fit together, because the hosts were not equally busy all the time."""
+    for row in (row for row in rows if row.alone_s):
+        hosts, varies = f"{len(row.groups[0].hosts)} hosts, {row.route}", row.own_s / row.alone_s
+        if row.efficiency > 1 + MUCH:
+            yield f"{hosts}: faster than single hosts, which were disturbed; the efficiency is not to be believed"
+        elif varies > 1 + MUCH:
+            longer = f"{varies - 1:.0%} longer than one alone"
+            yield f"{hosts}: ranks wait for the slowest of each step, which computes {longer}"
+
+
+def _measurements(trials: Trials) -> Iterator[Measurement]:
+    for route, several in trials.all().items():
+        for each in several:
+            yield from _of_group(trials, route, each)
+
+
+def _of_group(trials: Trials, route: str, each: Trained) -> Iterator[Measurement]:
+    how: dict[str, Condition] = {"backend": trials.shape.backend, "transport": route, "ranks": each.ranks}
+    how |= trials.shape.given
+    figures = [
+        ("training samples", "1/s", trials.samples(each.hosts) / each.step_s),
+        ("training step", "s", each.step_s),
+        ("training step without exchange", "s", each.own_s),
+    ]
+    if len(each.hosts) > 1:
+        figures.append(("all-reduce of gradients busbw", "bytes/s", each.bus_bw))
+    if len(each.hosts) > 1 and trials.alone_s:
+        figures.append(("efficiency", "of as many single hosts", trials.alone_s / each.step_s))
+    for quantity, unit, value in figures:
+        yield Measurement("training", fold(list(each.hosts)), quantity, unit, value, each.hosts, how)
+    for host, step_s in each.by_host.items():
+        own = trials.samples((host,)) / step_s
+        yield Measurement("training", host, "own samples", "1/s", own, (host,), how)

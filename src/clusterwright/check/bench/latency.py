@@ -1,0 +1,89 @@
+"""Verdicts on how long a message takes: at most so long, and no longer than to and from others; pure.
+
+As with rates, an end is as quick as with its best partner, both opinions must agree before it fails, and nothing
+fails on one measurement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from clusterwright.check.bench.fleet import FAR, fleet
+from clusterwright.check.bench.judging import LEAST_REPEATS
+from clusterwright.check.bench.measure import pair
+from clusterwright.check.bench.rounds import Pair
+from clusterwright.check.bench.words import amount
+from clusterwright.check.verdict import Status, Verdict
+
+Times = Mapping[Pair, float]  # by the two ends, seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a message should take, how that was worked out, and how many times as long is still well."""
+
+    seconds: float
+    why: str
+    times: float
+
+    @property
+    def most(self) -> float:
+        """More than this is too long."""
+        return self.seconds * self.times
+
+    def __str__(self) -> str:
+        return (
+            f"at most {amount(self.most, 's')} ({self.times:g} times {amount(self.seconds, 's')}: {self.why})"
+        )
+
+
+def late(passes: Sequence[Times], bound: Bound) -> tuple[Pair, ...]:
+    """Pairs of the first pass that took too long, to be measured again."""
+    return tuple(ends for ends, seconds in passes[0].items() if seconds > bound.most) if passes else ()
+
+
+def verdicts(bench: str, passes: Sequence[Times], bound: Bound, mend: str) -> Iterator[Verdict]:
+    """One for each end, by its quickest partner; one for each way that is late while both its ends are not."""
+    ends = _of_ends(passes)
+    usual = fleet(min(several) for several in ends.values())
+    well = set()
+    for end, several in ends.items():
+        best = min(several)
+        far = usual.distance(best)
+        too_long, odd = best > bound.most, far is not None and far > FAR
+        status = Status.WARN if too_long or odd else Status.OK
+        if too_long and odd and len(several) >= LEAST_REPEATS:
+            status = Status.FAIL
+        well |= set() if too_long else {end}
+        beside = "" if far is None else f", {far:+.1f} deviations from the fleet's median"
+        saw = f"{amount(best, 's')}{_times(several)}{beside}"
+        yield Verdict(end, bench, status, saw, str(bound), "" if status is Status.OK else mend)
+    yield from _late_ways(bench, passes, bound, well)
+
+
+def _of_ends(passes: Sequence[Times]) -> dict[str, list[float]]:
+    """Of each end the shortest time of each pass that it took part in."""
+    found: dict[str, list[float]] = {}
+    for times in passes:
+        best: dict[str, float] = {}
+        for both, seconds in times.items():
+            for end in both:
+                best[end] = min(seconds, best.get(end, seconds))
+        for end, seconds in best.items():
+            found.setdefault(end, []).append(seconds)
+    return found
+
+
+def _late_ways(bench: str, passes: Sequence[Times], bound: Bound, well: set[str]) -> Iterator[Verdict]:
+    for both in passes[0] if passes else ():
+        several = [times[both] for times in passes if both in times]
+        if {*both} <= well and min(several) > bound.most:
+            status = Status.FAIL if len(several) >= LEAST_REPEATS else Status.WARN
+            saw = f"{amount(min(several), 's')}{_times(several)}, and both are quicker with others"
+            mend = "look at the way between the two: which switches it takes, and whether they are crowded"
+            yield Verdict(pair(*both), bench, status, saw, str(bound), mend, "way")
+
+
+def _times(several: Sequence[float]) -> str:
+    return f", best of {len(several)}" if len(several) > 1 else ""

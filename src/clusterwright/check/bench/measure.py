@@ -1,0 +1,41 @@
+"""One measurement: of what, how much, in which unit, and under which conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+ARROW = ">"  # between two hosts of a pair, in the direction in which bytes went
+
+Condition = str | float | int | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A value of one quantity of one subject, in a base unit (bytes/s, s, FLOP/s, 1/s).
+
+    `subject` is a host, a pair (`gpu-node1>gpu-node2`) or a group; `hosts` are those that took part.
+    `conditions` say what else must be equal for two values to be compared: sizes, tools, the transport in use.
+    """
+
+    bench: str
+    subject: str
+    quantity: str
+    unit: str
+    value: float
+    hosts: tuple[str, ...]
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+
+
+def pair(source: str, target: str) -> str:
+    """The subject of what goes from one host to another."""
+    return f"{source}{ARROW}{target}"
+
+
+def by_subject(measurements: tuple[Measurement, ...], quantity: str) -> dict[str, tuple[float, ...]]:
+    """The values of a quantity by subject, in the order in which they were taken."""
+    found: dict[str, tuple[float, ...]] = {}
+    for each in measurements:
+        if each.quantity == quantity:
+            found[each.subject] = (*found.get(each.subject, ()), each.value)
+    return found

@@ -1,0 +1,1 @@
+"""What measuring programs print, as values; each parser is pure, and takes the forms of several versions."""

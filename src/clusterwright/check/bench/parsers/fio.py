@@ -1,0 +1,40 @@
+"""What fio --output-format=json prints, 2.1.5 and later; pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fio:
+    """One job, of reads or writes: bytes/s, operations/s, and completion latency in seconds."""
+
+    bytes_per_s: float
+    iops: float
+    mean_s: float
+    p99_s: float | None
+
+
+def fio(out: str) -> Fio:
+    """The job of a run; fio may print warnings before its JSON.
+
+    Raises:
+        ValueError: there is no job, or it ended with an error.
+    """
+    start = out.find("{")
+    if start < 0:
+        raise ValueError(" ".join(out.strip().splitlines()[-2:]) or "(nothing)")
+    document = json.JSONDecoder().raw_decode(out, start)[0]
+    job = next(iter(document.get("jobs", [])), None)
+    if job is None or job.get("error"):
+        raise ValueError(
+            f"fio ended with error {job.get('error') if job else '(no job)'}: {out[:start].strip()[-200:]}"
+        )
+    part = max((job["read"], job["write"]), key=lambda each: float(each["iops"]))
+    # before 3.0 (2017) latencies were in microseconds, under `clat`; `bw` is KiB/s in all, `bw_bytes` came with 2.99
+    nanoseconds = part.get("clat_ns")
+    latency, unit = (nanoseconds, 1e-9) if nanoseconds else (part["clat"], 1e-6)
+    p99 = latency.get("percentile", {}).get("99.000000")
+    rate = part.get("bw_bytes", part["bw"] * 1024)
+    return Fio(float(rate), float(part["iops"]), latency["mean"] * unit, None if p99 is None else p99 * unit)

@@ -1,0 +1,142 @@
+"""What `programs/gpu.py` prints of a host: each GPU's figures, what was wrong, and how it was under load; pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from clusterwright.check.bench.alone import Figure
+from clusterwright.check.bench.rounds import Pair
+
+TO_PEER, FROM_PEER = "copies to a peer", "copies from a peer"
+MATRIX = "matrix "  # the steps in which it computes; their names go on with the precision
+MHZ = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How a GPU was while it computed, and its PCIe link while it copied; None where nothing was read."""
+
+    temperature_c: float | None = None
+    before_c: float | None = None
+    after_c: float | None = None
+    sm_hz: float | None = None
+    sm_most_hz: float | None = None
+    power_w: float | None = None
+    reasons: int = 0
+    pcie: tuple[int, int, int, int] | None = (
+        None  # generation, the most it can have, lanes, the most it can have
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """One GPU: figures, wrong results, its state under load; `why` there is nothing, or nothing more, of it."""
+
+    index: int
+    name: str
+    figures: tuple[Figure, ...]
+    wrong: tuple[str, ...]
+    load: Load
+    why: str = ""
+
+    @property
+    def part(self) -> str:
+        """As verdicts name it."""
+        return f"gpu {self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """All GPUs of a host, the rates from each to each by their parts, and why nvidia-smi said nothing.
+
+    A way is `direct` where bytes do not go by the host's memory.
+    """
+
+    each: tuple[Tested, ...]
+    ways: Mapping[Pair, float]
+    direct: Mapping[Pair, bool]
+    blind: str = ""
+
+
+def gpus(said: Mapping[str, Any]) -> Gpus:
+    """Everything that a host measured.
+
+    Raises:
+        ValueError: a part of it is missing.
+    """
+    try:
+        rows = said["gpus"]
+        ways: dict[Pair, float] = dict(_ways(rows, "rates"))
+        each = tuple(_tested(row, ways) for row in rows)
+        return Gpus(each, ways, dict(_ways(rows, "direct")), said["blind"])
+    except KeyError as what:
+        raise ValueError(f"the answer has no {what}") from what
+
+
+def _tested(row: Mapping[str, Any], ways: Mapping[Pair, float]) -> Tested:
+    steps = row["steps"]
+    wrong = tuple(f"{name}: {each}" for name, step in steps.items() for each in step["wrong"])
+    figures = (*_figures(steps), *_best_ways(f"gpu {row['index']}", ways))
+    return Tested(row["index"], row.get("name", ""), figures, wrong, _load(row["readings"]), row["why"])
+
+
+def _figures(steps: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
+    for name, step in steps.items():
+        if name.startswith(MATRIX):
+            yield Figure(f"{name.removeprefix(MATRIX)} products", "FLOP/s", step["flop_per_s"])
+    if memory := steps.get("memory"):
+        for name in ("copy", "triad"):
+            yield Figure(f"memory {name}", "bytes/s", memory[name])
+    if copies := steps.get("copies"):
+        how = {"pinned": copies["pinned"]}
+        yield Figure("copies from the host", "bytes/s", copies["there"], how)
+        yield Figure("copies to the host", "bytes/s", copies["back"], how)
+
+
+def _ways(rows: Iterable[Mapping[str, Any]], what: str) -> Iterator[tuple[Pair, Any]]:
+    for row in rows:
+        for other, found in row["steps"].get("peers", {}).get(what, {}).items():
+            yield (f"gpu {row['index']}", f"gpu {other}"), found
+
+
+def _best_ways(part: str, ways: Mapping[Pair, float]) -> Iterator[Figure]:
+    """With its best partner, each way: so a bad GPU does not make its peers look bad."""
+    for place, quantity in ((0, TO_PEER), (1, FROM_PEER)):
+        rates = [rate for ends, rate in ways.items() if ends[place] == part]
+        if rates:
+            yield Figure(quantity, "bytes/s", max(rates))
+
+
+def _load(readings: Mapping[str, Any]) -> Load:
+    during = readings["during"]
+    working = [row for name, rows in during.items() if name.startswith(MATRIX) for row in rows]
+    clocks, most = _all(working, "clocks.current.sm"), _all(working, "clocks.max.sm")
+    bits = map(int, _all(working, "clocks_event_reasons.active"))
+    return Load(
+        max(_all(working, "temperature.gpu"), default=None),
+        readings.get("before", {}).get("temperature.gpu"),
+        readings.get("after", {}).get("temperature.gpu"),
+        statistics.median(clocks) * MHZ if clocks else None,
+        max(most) * MHZ if most else None,
+        max(_all(working, "power.draw"), default=None),
+        reduce(int.__or__, bits, 0),
+        _pcie(during.get("copies", [])),
+    )
+
+
+def _all(rows: Iterable[Mapping[str, Any]], field: str) -> list[float]:
+    return [row[field] for row in rows if row.get(field) is not None]
+
+
+def _pcie(rows: list[Mapping[str, Any]]) -> tuple[int, int, int, int] | None:
+    """The link at its best while copies went over it: an idle one rests at a lower generation."""
+    names = [f"pcie.link.{what}.{when}" for what in ("gen", "width") for when in ("current", "max")]
+    values = [_all(rows, name) for name in names]
+    if not all(values):
+        return None
+    gen, gen_most, width, width_most = (int(max(several)) for several in values)
+    return gen, gen_most, width, width_most

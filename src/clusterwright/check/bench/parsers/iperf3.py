@@ -1,0 +1,37 @@
+"""What `pair.py` prints of one direction: iperf3's JSON less its intervals, or our own stream's count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One direction, as the receiving end counted it, and the addresses that the connections had."""
+
+    bytes_per_s: float
+    tool: str
+    ends: tuple[tuple[str, str], ...]
+    retransmits: int | None = None
+
+
+def stream(said: Mapping[str, Any]) -> Stream:
+    """The stream; of iperf3 3.1 (2016) and later.
+
+    Raises:
+        ValueError: it came to nothing; in the tool's own words.
+    """
+    if said.get("error"):
+        raise ValueError(str(said["error"]))
+    ends = tuple((each["local_host"], each["remote_host"]) for each in said.get("connected", []))
+    if said["tool"] == "tcp":
+        return Stream(said["bytes"] / said["seconds"], "tcp", ends)
+    end = said.get("end", {})
+    # up to 3.6 a run in one direction has no other sums; with --bidir of later ones they are not what we ask for
+    total = end.get("sum_received") or end.get("sum") or {}
+    if "bits_per_second" not in total:
+        raise ValueError(f"iperf3 gave no sum: {sorted(end)}")
+    sent = end.get("sum_sent", {}).get("retransmits")
+    return Stream(total["bits_per_second"] / 8, "iperf3", ends, sent)

@@ -1,0 +1,96 @@
+"""What ib_write_bw, ib_read_bw, ib_send_bw and the latency programs of linux-rdma/perftest print, 3.0 to 25.x."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clusterwright.units import MiB
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+# Long latencies leave no blank before the next column; each has two decimals.
+_TIME = re.compile(r"-?\d+\.\d{2}|-?\d+")
+_NAME = re.compile(r"[\w.#%]+(?: (?:peak|average|percentile))?\[[^\]]+\]|#bytes|#iterations|tps average")
+_SETTING = re.compile(r"([A-Za-z][\w .*-]*?)\s*: (\S+)")
+_GPU = "allocated GPU buffer"  # with --use_cuda, from 3.0 on
+_BITS = {"MB/sec": 8 * MiB, "MiB/sec": 8 * MiB, "Gb/sec": 10**9}  # perftest's MB are of 2^20 bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One line: message size, and the figures by their column's name; bandwidths in bits/s, times in seconds."""
+
+    size: int
+    average: float
+    peak: float | None
+    typical: float | None
+    p99: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Perftest:
+    """Its lines, and what it says of itself: `Device`, `Link type`, `Mtu`, `Transport type`."""
+
+    results: tuple[Result, ...]
+    settings: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What a run should go by: the device, the link type in perftest's words, and whether from GPU to GPU."""
+
+    device: str
+    link: str  # IB, Ethernet
+    gpu: bool = False
+
+
+def perftest(out: str) -> Perftest:
+    """The figures of a run.
+
+    Raises:
+        ValueError: there are none; with its last words.
+    """
+    settings = _settings(out)
+    found = tuple(_results(out))
+    if not found:
+        raise ValueError(" ".join(out.strip().splitlines()[-2:]) or "(nothing)")
+    return Perftest(found, settings)
+
+
+def astray(out: str, way: Way) -> str:
+    """How an end of a run went by something else than it should, by its own heading; nothing where it did not."""
+    settings = _settings(out)
+    wanted = {"Device": way.device, "Link type": way.link, "Transport type": "IB"}
+    for name, value in wanted.items():
+        if settings.get(name) != value:
+            return f"{name} {settings.get(name, 'not said')}, not {value}"
+    return "not in a GPU's memory" if way.gpu and _GPU not in out else ""
+
+
+def _settings(out: str) -> dict[str, str]:
+    return {name.strip(): value for line in out.splitlines() for name, value in _SETTING.findall(line)}
+
+
+def _results(out: str) -> Iterator[Result]:
+    """Lines of numbers below a heading; the heading says what they are."""
+    names: list[str] = []
+    for line in out.splitlines():
+        if line.lstrip().startswith("#bytes"):
+            names = _NAME.findall(line)
+        elif names and re.match(r"\s*\d+\s+\d+\s", line):
+            figures = _TIME if "t_avg[usec]" in names else _NUMBER
+            yield _result(dict(zip(names, figures.findall(line), strict=False)))
+
+
+def _result(row: dict[str, str]) -> Result:
+    unit = next((name.partition("[")[2][:-1] for name in row if name.startswith("BW average")), "")
+    size = int(row["#bytes"])
+    if unit:
+        peak = float(row[f"BW peak[{unit}]"]) * _BITS[unit]
+        # with a duration (-D) there is no peak, and 0.00 is printed (perftest issue 234)
+        return Result(size, float(row[f"BW average[{unit}]"]) * _BITS[unit], peak or None, None, None)
+    times = {name: float(value) / 1e6 for name, value in row.items() if name.endswith("[usec]")}
+    return Result(
+        size, times["t_avg[usec]"], None, times.get("t_typical[usec]"), times.get("99% percentile[usec]")
+    )

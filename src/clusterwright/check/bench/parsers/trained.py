@@ -1,0 +1,111 @@
+"""What `training.py` printed on the hosts of a group: its steps, by their slowest rank, and whether they were right."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clusterwright.check.bench.culprits.bisect import Group
+from clusterwright.check.bench.stage import Answer
+from clusterwright.check.bench.transport import Transport, of_nccl
+
+Report = Mapping[str, Any]
+
+# Ours. One kind of host gives equal bits; another kind of CPU adds up in another order.
+ALIKE_LOSS, ALIKE_NORM = 1e-4, 1e-6
+# Of the largest gradient: bf16 keeps 8 bits, and a GPU adds up in another order each time.
+MOST_OFF = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """Steps of one group: seconds of each, with the exchange of gradients and without; what was not right, in words."""
+
+    hosts: Group
+    ranks: int
+    together: tuple[float, ...]
+    alone: tuple[float, ...]
+    by_host: Mapping[str, float]  # seconds of a step without the exchange; the mean, as others may run there
+    all_reduce_s: float  # of so many bytes as the gradients have, by itself
+    gradient_bytes: int
+    sent: Mapping[str, int]  # bytes of each host, over the interface that was to carry them
+    wrong: tuple[str, ...]
+    transport: Transport
+
+    @property
+    def step_s(self) -> float:
+        """The median."""
+        return statistics.median(self.together)
+
+    @property
+    def spread(self) -> float:
+        """Half of the steps lie within so much of each other, as a share of the median."""
+        low, _middle, high = statistics.quantiles(self.together, n=4)
+        return (high - low) / self.step_s
+
+    @property
+    def own_s(self) -> float:
+        """Seconds of a step without the exchange, in the same minutes; the median."""
+        return statistics.median(self.alone)
+
+    @property
+    def left(self) -> float:
+        """Share of a step that the exchange leaves: the rest is waiting that nothing hides."""
+        return min(1.0, self.own_s / self.step_s)
+
+    @property
+    def bus_bytes(self) -> float:
+        """What one step passes through each rank, as nccl-tests counts it."""
+        return self.gradient_bytes * 2 * (self.ranks - 1) / self.ranks
+
+    @property
+    def bus_bw(self) -> float:
+        """Bytes/s of the all-reduce by itself; 0 with one rank."""
+        return self.bus_bytes / self.all_reduce_s
+
+
+def trained(hosts: Group, answers: Sequence[Answer]) -> Trained:
+    """One group; lines of other forms (warnings of torch) are passed over.
+
+    Raises:
+        ValueError: a host's ranks said nothing.
+    """
+    lines = {host: _lines(answer.out) for host, answer in zip(hosts, answers, strict=True)}
+    told = {host: [each["training"] for each in found if "training" in each] for host, found in lines.items()}
+    if silent := [host for host, found in told.items() if not found]:
+        raise ValueError(f"no rank of {', '.join(silent)} said how long its steps took")
+    reports = [report for found in told.values() for report in found]
+    log = (line for each in lines[hosts[0]] for line in each.get("log", ()))
+    return Trained(
+        hosts, len(reports), _slowest(reports, "together"), _slowest(reports, "alone"),
+        {host: statistics.fmean(_slowest(found, "alone")) for host, found in told.items()},
+        statistics.median(_slowest(reports, "all_reduce")), reports[0]["gradient_bytes"],
+        {host: found[0]["sent"] for host, found in told.items()}, tuple(_wrong(reports)), of_nccl(log),
+    )  # fmt: skip
+
+
+def _lines(out: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+
+
+def _slowest(reports: Iterable[Report], what: str) -> tuple[float, ...]:
+    """Of each step, the rank that took longest."""
+    return tuple(max(step) for step in zip(*(each[what] for each in reports), strict=True))
+
+
+def _wrong(reports: Sequence[Report]) -> Iterable[str]:
+    """Written so that what is no number is wrong, too."""
+    losses, norms = ([each[what] for each in reports] for what in ("loss", "norm"))
+    if not _alike(losses, ALIKE_LOSS):
+        yield f"losses differ between ranks: {min(losses):.6g} to {max(losses):.6g}"
+    if not _alike(norms, ALIKE_NORM):
+        yield f"gradients differ between ranks: norms {min(norms):.6g} to {max(norms):.6g}"
+    if not all(each["off"] <= MOST_OFF for each in reports):
+        yield f"gradients are {max(each['off'] for each in reports):.1%} off the mean of all ranks"
+
+
+def _alike(values: Sequence[float], share: float) -> bool:
+    return all(abs(value - values[0]) <= share * abs(values[0]) for value in values)

@@ -1,0 +1,84 @@
+"""Says what this host runs and has: versions, tools, the interfaces of its addresses."""
+
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import Dict, Tuple
+
+TOOLS = (
+    "iperf3", "fio", "all_reduce_perf", "ibping",
+    "ib_send_bw", "ib_read_bw", "ib_write_bw", "ib_send_lat", "ib_read_lat",
+)  # fmt: skip
+PYTHON_S = 60  # an environment may lie on a slow network
+ASK_PYTHON = """
+import importlib.metadata as about, json
+def version(name):
+    try:
+        return about.version(name)
+    except about.PackageNotFoundError:
+        return ""
+print(json.dumps({"torch": version("torch"), "nccl": "".join(map(version, %r))}))
+""" % [f"nvidia-nccl-cu{major}" for major in (11, 12, 13, 14)]
+
+
+def main() -> None:
+    """Print one JSON object."""
+    given = json.load(sys.stdin)
+    found = {
+        "versions": versions(given["python"]),
+        "tools": {name: shutil.which(name) or "" for name in TOOLS},
+    }
+    json.dump(dict(found, interfaces=interfaces()), sys.stdout)
+
+
+def versions(python: str) -> Dict[str, str]:
+    """What could change a figure; empty where there is none."""
+    packages = json.loads(said([python, "-c", ASK_PYTHON], PYTHON_S) or "{}")
+    return {
+        "kernel": os.uname().release,
+        "driver": said(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"]),
+        "firmware": " ".join(sorted(set(map(text, glob.glob("/sys/class/infiniband/*/fw_ver"))))),
+        "slurm": said(["sinfo", "--version"]).replace("slurm ", ""),
+        "torch": packages.get("torch", ""),
+        "nccl": packages.get("nccl", ""),
+        "python": sys.version.split()[0],
+        "iperf3": first_line(said(["iperf3", "--version"])).replace("iperf ", ""),
+        "perftest": said(["ib_send_bw", "--version"], codes=(0, 1)).replace("Version: ", ""),
+        "fio": first_line(said(["fio", "--version"])).replace("fio-", ""),
+    }
+
+
+def interfaces() -> Dict[str, str]:
+    """IPv4 address to the interface that has it."""
+    rows = json.loads(said(["ip", "-json", "-4", "addr"]) or "[]")
+    return {entry["local"]: row["ifname"] for row in rows for entry in row.get("addr_info", [])}
+
+
+def said(argv: "list[str]", limit_s: float = 15, codes: Tuple[int, ...] = (0,)) -> str:
+    """What the command prints when it ends well within the limit, which perftest shows by 1; else nothing."""
+    try:
+        done = subprocess.run(
+            argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=limit_s, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace").strip() if done.returncode in codes else ""
+
+
+def first_line(out: str) -> str:
+    """The version, in what has more to tell: `iperf 3.12 (cJSON 1.7.15)`."""
+    words = out.splitlines()[0].split() if out else []
+    return " ".join(words[:2])
+
+
+def text(path: str) -> str:
+    """What the file holds."""
+    with open(path) as file:
+        return file.read().strip()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""How fast this host's memory is, by two operations of STREAM on all its cores, with torch.
+
+Prints a JSON object: bytes/s of `copy` (a = b) and `triad` (a = b + s * c), the best of several, counted as STREAM
+does (what is read and written, without what the cache fetches for it). Python 3.8 or later.
+"""
+
+import json
+import os
+import sys
+import time
+from typing import Any, Callable
+
+import torch
+
+REPEATS = 8
+B, C, SCALE = 2.0, 3.0, 3.0  # whole numbers, so that sums are exact
+TIMES_CACHE = 4  # STREAM's rule: each array at least four times the size of all last-level caches
+LEAST_BYTES, MOST_SHARE = 1 << 26, 16  # an array is no more than so small a part of the memory
+
+
+def main() -> None:
+    """Three arrays, larger than the caches."""
+    given = json.load(sys.stdin)
+    count = array_bytes(given["memory_bytes"]) // 8
+    a, b, c = (torch.full((count,), value, dtype=torch.float64) for value in (0.0, B, C))
+    found = {
+        "copy": 2 * count * 8 / best(lambda: a.copy_(b)),
+        "triad": 3 * count * 8 / best(lambda: torch.add(b, c, alpha=SCALE, out=a)),
+    }
+    right = bool((a == B + SCALE * C).all())
+    json.dump(dict(found, right=right, array_bytes=count * 8, threads=torch.get_num_threads()), sys.stdout)
+
+
+def array_bytes(memory_bytes: int) -> int:
+    """Larger than the caches, and a small part of the memory."""
+    return min(max(LEAST_BYTES, TIMES_CACHE * last_level_bytes()), memory_bytes // MOST_SHARE)
+
+
+def last_level_bytes() -> int:
+    """Of all last-level caches; 0 where the kernel does not say."""
+    caches = {}  # type: "dict[str, int]"
+    base = "/sys/devices/system/cpu"
+    for name in os.listdir(base):
+        index = os.path.join(base, name, "cache", "index3")
+        try:
+            with (
+                open(os.path.join(index, "shared_cpu_list")) as shared,
+                open(os.path.join(index, "size")) as size,
+            ):
+                caches[shared.read()] = int(size.read().strip().rstrip("K")) * 1024
+        except (OSError, ValueError):
+            continue
+    return sum(caches.values())
+
+
+def best(work: Callable[[], Any]) -> float:
+    """Seconds of the fastest of several."""
+    found = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - began)
+    return min(found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""One rank of a training with DistributedDataParallel: how long steps take, with and without the others.
+
+Given the model's shape, `sequences` and `tokens` of a rank's step, and `seconds` for steps of each kind.
+Every rank prints one JSON line. Needs torch; Python 3.8 or later.
+"""
+
+import json
+import os
+import sys
+import time
+from contextlib import nullcontext
+from typing import Any, Callable, Dict, List
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+WARM_UP = 2
+VOCABULARY = 256
+RATE = 0.01
+ALL_REDUCES = 5
+FEWEST_STEPS, MOST_STEPS = 10, 100
+
+Json = Dict[str, Any]
+
+
+def main() -> None:
+    """One rank: timed steps, then what proves them right."""
+    given = json.loads(sys.argv[1])
+    device = device_of(given["backend"])
+    dist.init_process_group(given["backend"])
+    sent = sent_bytes(given["interface"])
+    try:
+        training = Training(given, device)
+        found = {
+            **training.times(given["seconds"]),
+            **training.proof(),
+            "all_reduce": training.all_reduces(),
+            "gradient_bytes": training.gradients().numel() * 4,
+        }
+    finally:
+        dist.destroy_process_group()
+    place = {"rank": int(os.environ["RANK"]), "sent": sent_bytes(given["interface"]) - sent}
+    sys.stdout.write(json.dumps({"training": {**place, **found}}) + "\n")
+
+
+class Training:
+    """A small transformer that foretells the next byte, and this rank's data for it."""
+
+    def __init__(self, given: Json, device: Any) -> None:
+        """The same weights on every rank, and data of its own on each."""
+        torch.manual_seed(0)
+        self.device = device
+        self.model = DistributedDataParallel(Transformer(given["width"], given["layers"]).to(device))
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=RATE)
+        shape = (given["sequences"], given["tokens"] + 1)
+        self.common = torch.randint(VOCABULARY, shape, device=device)
+        torch.manual_seed(1 + dist.get_rank())
+        self.own = torch.randint(VOCABULARY, shape, device=device)
+
+    def step(self, *, together: bool) -> None:
+        """Forward, backward and the optimiser; with no exchange the weights stay as they are, for the same work."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = RATE if together else 0.0
+        self.optimizer.zero_grad()
+        with nullcontext() if together else self.model.no_sync():
+            self.loss(self.own).backward()
+        self.optimizer.step()
+
+    def loss(self, text: Any) -> Any:
+        """Cross entropy of the next byte; in bf16 on a GPU."""
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            logits = self.model(text[:, :-1])
+        return nn.functional.cross_entropy(logits.float().flatten(0, 1), text[:, 1:].flatten())
+
+    def times(self, seconds: float) -> Json:
+        """Seconds of steps of both kinds, in turn, so that a disturbance meets both."""
+        together, alone = [], []  # type: List[float], List[float]
+        for _ in range(self.steps(seconds)):
+            together.append(self.timed(lambda: self.step(together=True)))
+            alone.append(self.timed(lambda: self.step(together=False)))
+        return {"together": together, "alone": alone}
+
+    def steps(self, seconds: float) -> int:
+        """So many as fit into the time, the same for all ranks; the last of the steps that warm up tells."""
+        for _ in range(WARM_UP):
+            self.step(together=False)
+            one = self.timed(lambda: self.step(together=True))
+        slowest = torch.tensor(one, device=self.device)
+        dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
+        return max(FEWEST_STEPS, min(MOST_STEPS, int(seconds / float(slowest))))
+
+    def timed(self, work: Callable[[], Any]) -> float:
+        """Seconds of it, begun by all ranks at once."""
+        dist.barrier()
+        began = time.perf_counter()
+        work()
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+        return round(time.perf_counter() - began, 6)
+
+    def all_reduces(self) -> List[float]:
+        """Seconds of summing so many bytes as the gradients have, and nothing beside it."""
+        whole = torch.ones_like(self.gradients())
+        return [self.timed(lambda: dist.all_reduce(whole)) for _ in range(ALL_REDUCES)]
+
+    def proof(self) -> Json:
+        """The loss on text that all ranks share, the gradients' norm, and how far they are from the ranks' mean."""
+        with torch.no_grad():
+            loss = float(self.loss(self.common))
+        mean = self.gradients_of(together=False)
+        dist.all_reduce(mean)
+        mean /= dist.get_world_size()
+        found = self.gradients_of(together=True)
+        off = (found - mean).abs().max() / mean.abs().max()
+        return {"loss": loss, "norm": float(found.double().norm()), "off": float(off)}
+
+    def gradients_of(self, *, together: bool) -> Any:
+        """Of this rank's own data, alone or exchanged."""
+        self.optimizer.zero_grad()
+        with nullcontext() if together else self.model.no_sync():
+            self.loss(self.own).backward()
+        return self.gradients()
+
+    def gradients(self) -> Any:
+        """All of them, one after the other."""
+        return torch.cat(
+            [weight.grad.flatten() for weight in self.model.parameters() if weight.grad is not None]
+        )
+
+
+class Transformer(nn.Module):
+    """Causal, with as few parts as show what a training does."""
+
+    def __init__(self, width: int, layers: int) -> None:
+        """So many layers of that width, heads of 64."""
+        super().__init__()
+        self.embedding = nn.Embedding(VOCABULARY, width)
+        layer = [
+            nn.TransformerEncoderLayer(
+                width, max(1, width // 64), 4 * width, dropout=0.0, batch_first=True, norm_first=True
+            )
+            for _ in range(layers)
+        ]
+        self.layers = nn.ModuleList(layer)
+        self.head = nn.Linear(width, VOCABULARY)
+
+    def forward(self, text: Any) -> Any:
+        """Logits of the next byte at each place."""
+        size = text.shape[1]
+        mask = nn.Transformer.generate_square_subsequent_mask(size, device=text.device)
+        seen = self.embedding(text)
+        for layer in self.layers:
+            seen = layer(seen, src_mask=mask, is_causal=True)
+        return self.head(seen)
+
+
+def device_of(backend: str) -> Any:
+    """The GPU of this rank, or the CPU."""
+    if backend != "nccl":
+        return torch.device("cpu")
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+
+
+def sent_bytes(interface: str) -> int:
+    """What the interface has sent since it came up; 0 where it is not known."""
+    try:
+        with open("/sys/class/net/%s/statistics/tx_bytes" % interface) as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Does on this host what orders in the bench's folder say, one after the other: `worker.py FOLDER`.
+
+An order is `orders/NUMBER.json`: for each host that has a part in it, a program beside this file, what it finds
+on stdin, and its limit. The answer is `answers/NUMBER/HOST.json`. Standard library, Python 3.8 or later.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any, Dict, List
+
+LOOK_S = 0.05
+IDLE_S = 180  # without an order for so long, whoever gives them is gone
+MOST_BYTES = 1 << 20
+STOP = "stop"
+
+Json = Dict[str, Any]
+
+
+def main() -> int:
+    """Until told to stop, or until nobody gives orders any more."""
+    folder, me = sys.argv[1], os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+    done = set()  # type: set[str]
+    heard = time.monotonic()
+    while time.monotonic() - heard < IDLE_S:
+        names = waiting(folder, done)
+        if STOP in names:
+            return 0
+        for name in names:
+            with open(os.path.join(folder, "orders", name)) as file:
+                part = json.load(file)["parts"].get(me)
+            if part:
+                answer(folder, name, me, carry_out(folder, part))
+            done.add(name)
+            heard = time.monotonic()
+        time.sleep(LOOK_S)
+    return 1
+
+
+def waiting(folder: str, done: "set[str]") -> List[str]:
+    """Orders not yet carried out, in their order. Opening a folder has NFS ask for it anew; a file's name does not."""
+    names = os.listdir(os.path.join(folder, "orders"))
+    return sorted(name for name in names if name not in done and not name.startswith("."))
+
+
+def carry_out(folder: str, part: Json) -> Json:
+    """Run the program of the part with its limit; it ends with all that it has started."""
+    program = os.path.join(folder, "programs", part["program"] + ".py")
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [part.get("python") or sys.executable, program],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        env=dict(os.environ, LC_ALL="C"),  # tools speak the user's language otherwise
+    )  # fmt: skip
+    stopped = ""
+    try:
+        out, err = process.communicate(json.dumps(part["given"]).encode(), timeout=part["limit_s"])
+    except subprocess.TimeoutExpired:
+        stopped = "overran its %s s" % part["limit_s"]
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+    return {
+        "code": process.returncode, "stopped": stopped, "seconds": round(time.monotonic() - began, 3),
+        "out": out[:MOST_BYTES].decode(errors="replace"), "err": err[-2000:].decode(errors="replace"),
+    }  # fmt: skip
+
+
+def answer(folder: str, name: str, me: str, found: Json) -> None:
+    """Written whole before it has its name."""
+    place = os.path.join(folder, "answers", name[: -len(".json")])
+    os.makedirs(place, exist_ok=True)
+    scratch = os.path.join(place, "." + me)
+    with open(scratch, "w") as file:
+        json.dump(found, file)
+    os.rename(scratch, os.path.join(place, me + ".json"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

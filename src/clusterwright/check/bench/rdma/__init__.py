@@ -1,0 +1,1 @@
+"""Verbs between hosts, rail by rail."""

@@ -1,0 +1,53 @@
+"""What a rail should measure, by the declared network and the catalog; pure."""
+
+from __future__ import annotations
+
+from clusterwright import catalog
+from clusterwright.catalog.copies import copies
+from clusterwright.check.bench.judging import Expectation
+from clusterwright.check.bench.latency import Bound
+from clusterwright.check.bench.rdma.verbs import GDR
+from clusterwright.errors import WrightError
+from clusterwright.plan.fabric.parts import ADAPTERS_S, HOP_S
+from clusterwright.plan.machines import gpu_like
+from clusterwright.spec.networks import Network
+from clusterwright.spec.nodes import Gpus
+from clusterwright.units import format_rate
+
+# ngc_multinode_perf and stas00/ml-engineering (network/benchmarks) both hold raw RDMA to 90 % of the line.
+ENOUGH = 0.9
+# Switches between the two hosts that lie farthest apart, by how they are joined; in a ring hosts pass it on (ours: 8).
+SWITCHES = {"single-switch": 1, "star": 3, "leaf-spine": 3, "rail-optimized": 3, "fat-tree": 5, "ring": 8}
+# Field guides allow 1.5 us where the parts come to 0.73 (docs/concepts/guides-checked.md, V2).
+TIMES = 2.0
+
+
+def rate(quantity: str, network: Network, gpus: Gpus | None) -> Expectation:
+    """Of bandwidth on one rail."""
+    line, why = network.rate / 8, f"networks.compute.rate {format_rate(network.rate)}"
+    if quantity != GDR or gpus is None:
+        return Expectation(line, "bytes/s", why, ENOUGH)
+    share, name = _gdr_share(gpus)
+    return Expectation(line, "bytes/s", f"{why}, held to by {name} in catalog/data/gpu_copies.csv", share)
+
+
+def latency(quantity: str, network: Network) -> Bound:
+    """Of a message; a read goes there and back, where half a round trip is counted of what is sent."""
+    switches = SWITCHES[network.fabric]
+    once = ADAPTERS_S + switches * HOP_S[network.kind]
+    turns = 2 if quantity == "read latency" else 1
+    why = f"adapters and {switches} switch{'es' if switches > 1 else ''} of {network.kind}, networks.compute.fabric"
+    return Bound(turns * once, f"{why} {network.fabric}", TIMES)
+
+
+def _gdr_share(gpus: Gpus) -> tuple[float, str]:
+    """Of the declared GPU; of the lowest one where it is not in the table."""
+    try:
+        row = copies().get(gpu_like(gpus, catalog.gpus().values()).name)
+    except WrightError:
+        row = None
+    return (
+        (row.gdr_share, gpus.model)
+        if row
+        else (min(each.gdr_share for each in copies().values()), "the least")
+    )

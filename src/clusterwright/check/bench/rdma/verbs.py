@@ -1,0 +1,117 @@
+"""The tests that a pair runs on one rail: what is typed at both ends, and what is read from both; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from clusterwright.check.bench.parsers.ibping import ibping
+from clusterwright.check.bench.parsers.perftest import astray, perftest
+from clusterwright.check.bench.rdma.rails import Rail
+
+SECONDS = 2
+SIZE, SMALL, TURNS = 65536, 8, 2000  # bytes; bytes and exchanges of a test of latency
+PINGS = 100
+COMMON = ["-F", "--report_gbits", f"--duration={SECONDS}", f"--size={SIZE}"]
+SHORT = ["-F", f"--iters={TURNS}", f"--size={SMALL}"]
+GDR = "GPUDirect write bandwidth"
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One program of perftest: what it measures, and whether the bytes go from client to server."""
+
+    __test__ = False  # no test of ours, whatever pytest makes of the name
+
+    quantity: str
+    program: str
+    options: tuple[str, ...]
+    forward: bool = True
+    unit: Literal["bytes/s", "s"] = "bytes/s"
+
+
+TESTS = (
+    Test("send bandwidth", "ib_send_bw", tuple(COMMON)),
+    Test("read bandwidth", "ib_read_bw", tuple(COMMON), forward=False),
+    Test("send latency", "ib_send_lat", tuple(SHORT), unit="s"),
+    Test("read latency", "ib_read_lat", tuple(SHORT), forward=False, unit="s"),
+)
+GDR_TEST = Test(GDR, "ib_write_bw", tuple(COMMON))
+PROGRAMS = (*(test.program for test in TESTS), GDR_TEST.program)
+QUANTITIES = tuple(test.quantity for test in (*TESTS, GDR_TEST))
+PING = "ping"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one test came to, or why there is no figure to believe."""
+
+    test: Test
+    value: float | None
+    why: str = ""
+    mtu: str = ""
+
+    def way(self, ends: tuple[str, str]) -> tuple[str, str]:
+        """Source and target of the bytes, of server and client."""
+        return ends[::-1] if self.test.forward else ends
+
+
+def orders(server: Rail, client: Rail, address: str, first_port: int, *, ping: bool) -> list[dict[str, Any]]:
+    """Each test with what is typed at either end; ports of TCP count up from the first."""
+    found = []
+    for place, test in enumerate((*TESTS, GDR_TEST) if _gdr(server, client) else TESTS):
+        both = [
+            [test.program, *test.options, *_at(rail, gdr=test is GDR_TEST), f"--port={first_port + place}"]
+            for rail in (server, client)
+        ]
+        found.append({"name": test.quantity, "server": both[0], "client": [*both[1], address]})
+    if ping:
+        ways = [["ibping", "-C", rail.device, "-P", str(rail.port)] for rail in (server, client)]
+        to = ["-f", "-c", str(PINGS), "-L", str(server.lid)]
+        found.append({"name": PING, "server": [*ways[0], "-S"], "client": [*ways[1], *to]})
+    return found
+
+
+def readings(
+    server: Rail, client: Rail, said: tuple[Mapping[str, Any], Mapping[str, Any]]
+) -> Iterator[Reading]:
+    """Of the tests of one rail, from what its server and its client printed."""
+    for test in (*TESTS, GDR_TEST):
+        there, here = (each.get(test.quantity) for each in said)
+        if there is not None and here is not None:
+            yield _reading(test, (server, str(there["out"])), (client, str(here["out"])))
+
+
+def ping_s(said: Mapping[str, Any]) -> float | None:
+    """The mean round trip of ibping; None where none was asked for, or none came back.
+
+    Raises:
+        ValueError: it did not run; in its own words.
+    """
+    return ibping(said[PING]["out"]).average_s if PING in said else None
+
+
+def _gdr(server: Rail, client: Rail) -> bool:
+    return server.gpu is not None and client.gpu is not None
+
+
+def _at(rail: Rail, *, gdr: bool) -> list[str]:
+    words = [f"--ib-dev={rail.device}", f"--ib-port={rail.port}"]
+    words += [] if rail.gid is None else [f"--gid-index={rail.gid}"]
+    return [*words, f"--use_cuda={rail.gpu}"] if gdr else words
+
+
+def _reading(test: Test, server: tuple[Rail, str], client: tuple[Rail, str]) -> Reading:
+    """The client's figure, if both ends went by what they should."""
+    try:
+        found = perftest(client[1])
+    except ValueError as why:
+        return Reading(test, None, str(why))
+    for rail, out in (server, client):
+        if how := astray(out, replace(rail.way, gpu=test is GDR_TEST)):
+            return Reading(test, None, f"not believed: {test.program} went by {how}")
+    last = found.results[-1]
+    typical = last.average if last.typical is None else last.typical
+    value = last.average / 8 if test.unit == "bytes/s" else typical
+    return Reading(test, value, mtu=found.settings.get("Mtu", ""))

@@ -1,0 +1,51 @@
+"""The job of a bench as an sbatch script: it holds whole hosts, and does on each what it is told; pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.names import fold
+from clusterwright.units import format_slurm_time
+
+JOB_NAME = "wright-bench"
+
+
+def script(
+    cluster: Cluster,
+    hosts: Sequence[str],
+    folder: str,
+    *,
+    limit_s: int,
+    partition: str,
+    reservation: str = "",
+) -> str:
+    """The whole text; the same hosts and folder always give the same."""
+    gpus = [cluster.host(host).group.gpus for host in hosts]
+    # Slurm gives no host that has fewer than are asked for.
+    least = min(each.count if each else 0 for each in gpus)
+    lines = [
+        ("job-name", JOB_NAME), ("partition", partition), ("reservation", reservation),
+        ("nodelist", fold(list(hosts))), ("nodes", str(len(hosts))), ("ntasks-per-node", "1"),
+        ("exclusive", None), ("mem", "0"), ("gres", f"gpu:{least}" if least else ""),
+        ("time", format_slurm_time(limit_s)), ("chdir", folder), ("output", f"{folder}/job.out"),
+        ("export", "NONE"), ("no-kill", None), ("no-requeue", None),
+    ]  # fmt: skip
+    head = [
+        f"#SBATCH --{name}" + ("" if value is None else f"={value}") for name, value in lines if value != ""
+    ]
+    worker = shlex.join(["python3", f"{folder}/programs/worker.py", folder])
+    body = [
+        "# With export=NONE srun would start its steps with an empty environment (sbatch(1)).",
+        "export SLURM_EXPORT_ENV=ALL",
+        "# A host that dies takes its own worker along, and no other.",
+        f"exec srun --no-kill --kill-on-bad-exit=0 --wait=0 --cpu-bind=none {worker}",
+    ]
+    return "\n".join(["#!/bin/bash", "# Made by clusterwright.", *head, "", *body]) + "\n"
+
+
+def partition_of(cluster: Cluster) -> str:
+    """The default partition, else the first one."""
+    names = list(cluster.partitions)
+    return next((name for name in names if cluster.partitions[name].default), names[0] if names else "")

@@ -1,0 +1,147 @@
+"""Hosts held by one Slurm job, that do what they are told: each order one ssh, each answer of one host."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from typing import Any, Protocol
+
+from clusterwright.check.bench.programs.conduct import MARK, RUNNING
+from clusterwright.edge.slurm import as_user, checked
+from clusterwright.edge.ssh import Remote
+from clusterwright.errors import WrightError
+
+GRACE_S = 15.0  # ours: what a loaded host and a shared folder take to see an order, and its answer to be seen
+SSH_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one host does: a program of ours, what it is given, and its limit; `python` where it needs torch."""
+
+    program: str
+    given: Mapping[str, Any]
+    limit_s: float
+    python: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How the program ended on that host; `document` is the JSON that it printed."""
+
+    code: int
+    out: str
+    err: str
+    stopped: str = ""
+
+    @property
+    def why(self) -> str:
+        """What went wrong, in the program's own words; nothing when it went well."""
+        if self.stopped:
+            return self.stopped
+        last = (self.err.strip() or self.out.strip()).splitlines()[-1:]
+        return "" if self.code == 0 else f"ended with {self.code}: {' '.join(last) or '(nothing)'}"
+
+    @property
+    def document(self) -> Any:
+        """The JSON on stdout."""
+        return json.loads(self.out)
+
+
+class Stage(Protocol):
+    """What a bench sees of the hosts."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Hosts that answer."""
+        ...
+
+    @property
+    def lost(self) -> Mapping[str, str]:
+        """Hosts that stopped answering, and when."""
+        ...
+
+    def do(self, parts: Mapping[str, Part]) -> dict[str, Answer]:
+        """One order: the parts at the same time; a host that does not answer is lost, and missing here."""
+        ...
+
+
+@dataclass(slots=True)
+class JobStage:
+    """The hosts of a job, through the control host."""
+
+    remote: Remote
+    control: str
+    user: str | None
+    folder: str
+    job: str
+    names: tuple[str, ...]
+    say: Callable[[str], None]
+    gone: dict[str, str] = field(default_factory=dict)
+    orders: int = 0
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Hosts that answer."""
+        return tuple(name for name in self.names if name not in self.gone)
+
+    @property
+    def lost(self) -> Mapping[str, str]:
+        """Hosts that stopped answering, and when."""
+        return self.gone
+
+    def do(self, parts: Mapping[str, Part]) -> dict[str, Answer]:
+        """One order: the parts at the same time; a host that does not answer is lost, and missing here.
+
+        Raises:
+            WrightError: the control host does not answer, or the job has ended.
+        """
+        asked = {host: part for host, part in parts.items() if host not in self.gone}
+        if not asked:
+            return {}
+        self.orders += 1
+        document = self._conduct(asked)
+        answers = {host: _answer(said) for host, said in document["answers"].items()}
+        for host in asked.keys() - answers.keys():
+            self.gone[host] = f"no answer to order {self.orders} ({asked[host].program})"
+            self.say(f"{host}: {self.gone[host]}")
+        if document["state"] not in RUNNING and not answers:
+            raise _ended(self.job, document["state"])
+        return answers
+
+    def _conduct(self, parts: Mapping[str, Part]) -> Any:
+        limit_s = max(part.limit_s for part in parts.values()) + GRACE_S
+        asked = {
+            "folder": self.folder, "name": f"{self.orders:05}", "limit_s": limit_s, "job": self.job,
+            "order": {"parts": {host: asdict(part) for host, part in parts.items()}},
+        }  # fmt: skip
+        text = f"{program('conduct')}\n\nmain({asked!r})\n"
+        command = as_user("python3 -", self.user)
+        done = self.remote.run(self.control, command, stdin=text.encode(), timeout_s=limit_s + SSH_S)
+        return json.loads(checked(done, self.control, "python3").out.rpartition(MARK)[2])
+
+
+def program(name: str) -> str:
+    """The text of a program that runs on hosts."""
+    return (resources.files("clusterwright.check.bench.programs") / f"{name}.py").read_text()
+
+
+def find_command(folder: str) -> str:
+    """The shell line that ends the workers of a bench and takes its folder away."""
+    quoted = shlex.quote(folder)
+    return f"touch {quoted}/orders/stop; sleep 0.3; rm -rf {quoted}"
+
+
+def _answer(said: Mapping[str, Any]) -> Answer:
+    return Answer(said["code"], said["out"], said["err"], said["stopped"])
+
+
+def _ended(job: str, state: str) -> WrightError:
+    return WrightError.of(
+        "bench-job-ended",
+        f"Slurm's job {job} of the bench is {state.lower()}; nothing more can be measured in it",
+        f"see why: scontrol show job {job}; then run the bench again",
+    )

@@ -1,0 +1,1 @@
+"""The shared folder, and local disks."""

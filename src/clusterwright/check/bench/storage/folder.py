@@ -1,0 +1,42 @@
+"""What every host does in a folder to measure it, and how its answer is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.check.bench.alone import Figure
+from clusterwright.check.bench.parsers.fio import fio
+from clusterwright.check.bench.site import Site
+from clusterwright.check.bench.stage import Answer, Part
+
+SECONDS, SIZE_MIB = 10, 1024
+LAB_SECONDS, LAB_SIZE_MIB = 2, 32  # the disk of one machine stands for a file server and for all local disks
+START_S, JOBS = 60.0, 3
+LASTING = ("write of a large file", "read of a large file", "random reads of 4 KiB")  # by fio, for seconds
+
+
+def part(site: Site, folder: str) -> Part:
+    """Large files, random reads and many small files there."""
+    seconds, size = (LAB_SECONDS, LAB_SIZE_MIB) if site.cluster.lab else (SECONDS, SIZE_MIB)
+    given = {"folder": folder, "seconds": seconds, "size_mib": size}
+    return Part("disks", given, START_S + JOBS * 2 * 4 * seconds)  # each twice where the first way is refused
+
+
+def figures(answer: Answer) -> tuple[Figure, ...]:
+    """What one host measured.
+
+    Raises:
+        ValueError: fio ended with an error; in its own words.
+    """
+    return tuple(_figures(answer))
+
+
+def _figures(answer: Answer) -> Iterator[Figure]:
+    for name, job in answer.document["fio"].items():
+        found, conditions = fio(job["out"]), {"direct": job["direct"]}
+        if name == "random read":
+            yield Figure("random reads of 4 KiB", "1/s", found.iops, conditions)
+        else:
+            yield Figure(f"{name} of a large file", "bytes/s", found.bytes_per_s, conditions)
+    for step, rate in answer.document["files"].items():
+        yield Figure(f"small files {step}", "1/s", rate)

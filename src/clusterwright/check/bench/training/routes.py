@@ -1,0 +1,50 @@
+"""The transports that gradients can be sent over, how each is forced, and whether it was taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from clusterwright.check.bench.parsers.trained import Trained
+from clusterwright.check.bench.site import Site
+
+MOST_OF_IT = 0.5  # of the gradients' bytes, which the interface must have sent at the least
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A transport, NCCL's settings that force it, and what its log must then say (`gdr` None: either way)."""
+
+    name: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    net: str = ""
+    gdr: bool | None = None
+
+
+ALONE = Route("-")
+GLOO = Route("tcp")
+# NCCL's guide, environment variables: at LOC GPUDirect RDMA is never used, at SYS it always is.
+TCP = Route("tcp", {"NCCL_IB_DISABLE": "1"}, "NET/Socket")
+RDMA = Route("rdma", {"NCCL_NET_GDR_LEVEL": "LOC"}, "NET/IB", gdr=False)
+GPUDIRECT = Route("gpudirect", {"NCCL_NET_GDR_LEVEL": "SYS"}, "NET/IB", gdr=True)
+
+
+def routes(site: Site, backend: str) -> tuple[Route, ...]:
+    """TCP always; the others where every host has a port of InfiniBand or RoCE."""
+    if backend != "nccl":
+        return (GLOO,)
+    ports = all(site.facts[host]["versions"].get("firmware") for host in site.stage.hosts)
+    return (TCP, RDMA, GPUDIRECT) if ports else (TCP,)
+
+
+def strayed(route: Route, found: Trained) -> str:
+    """What carried the gradients where it was not the route; nothing where it was."""
+    if len(found.hosts) < 2:  # noqa: PLR2004 (alone: nothing goes anywhere)
+        return ""
+    if route.net:
+        seen = found.transport
+        right = seen.net == route.net and route.gdr in (None, seen.gdr)
+        return "" if right else f"NCCL took {seen or 'nothing that its log tells of'}"
+    least = MOST_OF_IT * found.bus_bytes * len(found.together)
+    silent = [host for host, sent in found.sent.items() if sent < least]
+    return f"{', '.join(silent)} sent it by another interface" if silent else ""

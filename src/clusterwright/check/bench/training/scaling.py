@@ -1,0 +1,118 @@
+"""How a training should scale, and how it does: a host's own step, and what shows of its gradients' exchange; pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from clusterwright.check.bench.culprits.bisect import Group
+from clusterwright.check.bench.judging import Expectation
+from clusterwright.check.bench.parsers.trained import Trained
+from clusterwright.check.bench.words import amount
+from clusterwright.plan.cnn.step import BACKWARD, BUCKET_BYTES, unhidden
+
+STEADY = 0.9  # ours: a step begins for all when the slowest is ready, and steps vary
+NOTHING_HIDES = 1.0  # Gloo adds up on the very cores that compute
+HEAD = (
+    "transport  hosts ranks  samples/s   step ms  spread  efficiency  waiting  all-reduce alone, of the line"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What summing the gradients should take: seconds of the whole, in buckets, and the share that always shows."""
+
+    seconds: float
+    buckets: int
+    shows: float
+    enough: float  # share of the bandwidth that is enough of it
+    why: str
+
+    @property
+    def rule(self) -> str:
+        """What of it shows, in words."""
+        if self.shows >= NOTHING_HIDES:
+            return "nothing hides it on a CPU"
+        rest = f"what is longer than {BACKWARD:.0%} of the step, or one of {self.buckets} buckets"
+        return f"{self.shows:.0%} of it shows, or {rest}"
+
+    def shown(self, own_s: float, *, bandwidth: float = 1.0) -> float:
+        """Seconds that a step of `own_s` waits for it, at so much of the bandwidth."""
+        return unhidden(self.seconds / bandwidth / self.buckets, self.buckets, own_s, self.shows)
+
+
+def buckets_of(gradient_bytes: int) -> int:
+    """Messages of DistributedDataParallel."""
+    return ceil(gradient_bytes / BUCKET_BYTES)
+
+
+def left(own_s: float, exchange: Exchange) -> Expectation:
+    """Share of a step that the exchange should leave; enough is what enough of the bandwidth leaves."""
+    shown = exchange.shown(own_s)
+    value = own_s / (own_s + shown)
+    least = STEADY * own_s / (own_s + exchange.shown(own_s, bandwidth=exchange.enough))
+    whole = f"{amount(exchange.seconds, 's')} ({exchange.why})"
+    why = f"{amount(own_s, 's')} without it, and {amount(shown, 's')} that show of {whole}; {exchange.rule}"
+    return Expectation(value, "of a step", why, least / value)
+
+
+def sizes(hosts: int) -> tuple[int, ...]:
+    """2, 4, 8 ... and all."""
+    doubled = [2**power for power in range(1, hosts.bit_length()) if 2**power < hosts]
+    return (*doubled, hosts) if hosts > 1 else ()
+
+
+def chunks(hosts: Sequence[str], size: int) -> tuple[Group, ...]:
+    """As many groups of that size as there are hosts for, neighbours together; the others rest."""
+    return tuple(tuple(hosts[start : start + size]) for start in range(0, len(hosts) - size + 1, size))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Groups of one size over one route, by their median."""
+
+    route: str
+    groups: tuple[Trained, ...]
+    samples_a_rank: int
+    alone_s: float  # seconds of a step of one host by itself
+    line_bytes_per_s: float
+
+    @property
+    def samples_per_s(self) -> float:
+        """Of one group."""
+        return self.samples_a_rank * self.groups[0].ranks / self.step_s
+
+    @property
+    def efficiency(self) -> float:
+        """Samples a second over those of as many single hosts."""
+        return self.alone_s / self.step_s
+
+    @property
+    def step_s(self) -> float:
+        """Seconds."""
+        return statistics.median(each.step_s for each in self.groups)
+
+    @property
+    def own_s(self) -> float:
+        """Seconds, without the exchange."""
+        return statistics.median(each.own_s for each in self.groups)
+
+    def __str__(self) -> str:
+        """One line of the table."""
+        first, waiting, share = self.groups[0], "-", "-"
+        spread = statistics.median(each.spread for each in self.groups)
+        if len(first.hosts) > 1:
+            bus_bw = statistics.median(each.bus_bw for each in self.groups)
+            share = f"{amount(bus_bw, 'bytes/s')}, {bus_bw / self.line_bytes_per_s:.0%}"
+            waiting = f"{1 - statistics.median(each.left for each in self.groups):.0%}"
+        return (
+            f"{self.route:<9}  {len(first.hosts):>5} {first.ranks:>5} {self.samples_per_s:>10.4g}"
+            f" {self.step_s * 1e3:>9.4g} {spread:>7.0%} {self.efficiency:>11.0%} {waiting:>8}  {share}"
+        )
+
+
+def table(rows: Sequence[Row]) -> str:
+    """All rows, beneath their head."""
+    return "\n".join((HEAD, *map(str, rows)))

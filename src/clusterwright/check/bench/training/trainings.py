@@ -1,0 +1,67 @@
+"""What a training of this cluster's is like, and what the planner says of its gradients' exchange."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clusterwright import catalog
+from clusterwright.check.bench.culprits.groups import ranks_of
+from clusterwright.check.bench.kinds import network
+from clusterwright.check.bench.kinds.collectives import GLOO_ENOUGH, NCCL_ENOUGH, plan_of
+from clusterwright.check.bench.parsers.trained import Trained
+from clusterwright.check.bench.site import Site
+from clusterwright.check.bench.training.routes import RDMA, TCP, Route
+from clusterwright.check.bench.training.scaling import NOTHING_HIDES, Exchange, buckets_of
+from clusterwright.check.bench.training.trials import Shape
+from clusterwright.check.bench.words import amount
+from clusterwright.plan.cnn.coefficients import stored
+from clusterwright.plan.collectives import near_gpus, seconds
+from clusterwright.plan.fabric.expected import TCP_PORT_BYTES_PER_S
+from clusterwright.plan.machines import machine_of
+
+# 303 million parameters, GPT-2 medium's layers: its gradients, 1.2 GB, take a line of 100 Gbit/s 0.2 s.
+ON_GPUS = Shape("nccl", width=1024, layers=24, sequences=8, tokens=1024, seconds=10.0)
+# On CPUs a model whose gradients, passed on once, take a line 0.05 s: a step of 256 tokens takes a core as long.
+LINE_S, LAYERS, HEAD, MOST_WIDTH = 0.05, 4, 64, 512
+WEIGHTS_OF_LAYER = 12  # times the square of the width
+FLOAT_BYTES = 4
+
+
+def shape_of(site: Site) -> Shape:
+    """By NCCL on GPUs; on CPUs a small one, as fits the declared line."""
+    if plan_of(site).backend == "nccl":
+        return ON_GPUS
+    weights = network.expectation(site).value * LINE_S / FLOAT_BYTES
+    width = (weights / LAYERS / WEIGHTS_OF_LAYER) ** 0.5
+    whole = min(MOST_WIDTH, max(HEAD, round(width / HEAD) * HEAD))
+    return Shape("gloo", whole, LAYERS, sequences=4, tokens=64, seconds=5.0)
+
+
+def line_bytes_per_s(site: Site, backend: str) -> float:
+    """What is declared of a host's ports: of one for Gloo, of all for NCCL."""
+    ports = site.network.rails if backend == "nccl" else 1
+    return site.network.rate / site.rate_divisor / 8 * ports
+
+
+def exchange(site: Site, route: Route, found: Trained) -> Exchange | None:
+    """What summing the gradients of such a group should take; None where the planner knows no such transport."""
+    if route is RDMA:
+        return None  # InfiniBand without GPUDirect: no published rows to fit
+    buckets = buckets_of(found.gradient_bytes)
+    words = f"all-reduce of {amount(found.gradient_bytes, 'bytes')} over {found.ranks} ranks"
+    if not route.net:
+        line = network.expectation(site)
+        return Exchange(
+            found.bus_bytes / line.value, buckets, NOTHING_HIDES, GLOO_ENOUGH, f"{words}; {line.why}"
+        )
+    host = site.host(found.hosts[0])
+    machine = machine_of(site.cluster, host.group_name, catalog.gpus().values())
+    machine = replace(machine, gpus=sum(ranks_of(site, each, "nccl") for each in found.hosts))
+    if route is TCP:
+        port = min(machine.network.nic_bytes_per_s, TCP_PORT_BYTES_PER_S)
+        machine = replace(machine, network=replace(machine.network, kind="ethernet", nic_bytes_per_s=port))
+    domain = min(near_gpus(machine), machine.gpus)
+    one = float(seconds("all_reduce", found.gradient_bytes / buckets, machine, machine.gpus, domain))
+    shows = stored().software["pytorch"].exposed
+    why = f"{words} of {machine.gpu.name} by the planner, {machine.network.kind}"
+    return Exchange(one * buckets, buckets, shows, NCCL_ENOUGH, why)

@@ -1,0 +1,70 @@
+"""What carried the bytes, as NCCL, iperf3 and the kernel's own counters tell; pure.
+
+A figure of the wrong transport is a good figure of something else: it is looked at before the figure is believed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
+
+# NCCL's INFO lines, 2.8 to 2.27 (src/transport/net_ib.cc, net_socket.cc, nvls.cc, graph/connect.cc):
+#   NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>
+#   NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>
+#   NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA
+#   NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read
+_USING = re.compile(r"NET/(\w+) : Using (.*)")
+_DEVICE = re.compile(r"\[\d+\]([\w.]+)(?::[^\s;]*)?")
+_WAY = re.compile(r"via (NET|P2P|SHM|COLLNET)(?:/(\w+))?(\S*)")
+_GDR = "GDRDMA"
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """Between hosts: `NET/IB`, `NET/Socket` or nothing seen; its devices; what else stood in the lines."""
+
+    net: str = ""
+    devices: tuple[str, ...] = ()
+    gdr: bool | None = None  # None: no channel over the network was told of
+    inside: tuple[str, ...] = ()  # P2P, SHM: within a host
+    nvls: bool = False
+
+    def __str__(self) -> str:
+        parts = [
+            self.net,
+            ",".join(self.devices),
+            {True: "GDRDMA", False: "no GDRDMA"}.get(self.gdr or False, ""),
+        ]
+        if self.gdr is None:
+            parts.pop()
+        return " ".join(part for part in (*parts, *self.inside, "NVLS" if self.nvls else "") if part)
+
+
+def of_nccl(lines: Iterable[str]) -> Transport:
+    """From the lines that NCCL_DEBUG=INFO prints."""
+    net, devices, over_net, inside, nvls = "", (), [], set(), False
+    for line in lines:
+        if using := _USING.search(line):
+            net = f"NET/{using[1]}"
+            devices = tuple(_DEVICE.findall(using[2].partition("; OOB")[0]))
+        elif way := _WAY.search(line):
+            if way[1] == "NET":
+                over_net.append(_GDR in way[3])
+            else:
+                inside.add(way[1])
+        nvls = nvls or "NVLS comm" in line or "NVLS multicast support is available" in line
+    return Transport(net, devices, all(over_net) if over_net else None, tuple(sorted(inside)), nvls)
+
+
+def strangers(ends: Iterable[tuple[str, str]], subnet: IPv4Network) -> tuple[str, ...]:
+    """Addresses of connections that lie outside the network that was to be measured."""
+    seen = dict.fromkeys(address for both in ends for address in both)
+    return tuple(address for address in seen if IPv4Address(address) not in subnet)
+
+
+def carrier(bytes_by_interface: Mapping[str, float]) -> str:
+    """The interface that carried most; nothing where none carried any."""
+    busiest = max(bytes_by_interface, key=lambda name: bytes_by_interface[name], default="")
+    return busiest if bytes_by_interface.get(busiest) else ""

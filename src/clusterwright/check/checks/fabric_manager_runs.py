@@ -1,0 +1,39 @@
+"""NVSwitches are set up."""
+
+from __future__ import annotations
+
+from clusterwright.check.expectation import check, expect, skip
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.fabric_manager import FabricManager, fabric_manager
+from clusterwright.check.facts.gpus import Driver, gpus
+from clusterwright.check.verdict import Verdict
+
+
+def _has_links(want: Want) -> bool:
+    declared = want.host.group.gpus
+    return declared is not None and declared.nvlink
+
+
+@check(
+    (fabric_manager, gpus),
+    when=_has_links,
+    on=("deploy", "periodic", "burn-in", "boot"),
+    mend="install nvidia-fabricmanager of exactly the driver's version, and systemctl enable --now it",
+)
+def fabric_manager_runs(_want: Want, have: FabricManager, driver: Driver) -> Verdict:
+    """Where there are NVSwitches, nvidia-fabricmanager runs in the driver's version: else CUDA says error 802."""
+    if not have.switches:
+        return skip("no NVSwitch: NVLinks join the GPUs directly, and nvidia-fabricmanager has nothing to do")
+    of_driver = next((gpu.driver for gpu in driver.gpus), "")
+    unready = sorted({gpu.fabric for gpu in driver.gpus if gpu.fabric not in (None, "Completed")} - {None})
+    faults = [
+        *([] if have.state == "active" else [f"nvidia-fabricmanager is {have.state}"]),
+        *([f"it is {have.version}"] if have.version and of_driver and have.version != of_driver else []),
+        *(f"a GPU's fabric state is {state}" for state in unready),
+    ]
+    wanted = f"active, in the driver's version {of_driver or '(not known)'}; {have.switches} NVSwitches"
+    return expect(
+        not faults,
+        saw="; ".join(faults) or f"active{f' {have.version}' if have.version else ''}",
+        want=wanted,
+    )

@@ -1,0 +1,41 @@
+"""The memory of the GPUs is sound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.check.expectation import check
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.gpus import Driver, Gpu, gpus
+from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.verdict import Status, Verdict
+
+_SRAM = 4  # stas00/ml-engineering: with more uncorrectable errors of SRAM in its life a GPU is replaced
+# Azure/azurehpc-health-checks: DRAM up to 20,000,000; facebookresearch/gcm: 50,000,000. Lenient on purpose: all of
+# them were corrected, and tighter limits have given false alarms (leptonai/gpud pull requests 108 and 987).
+_CORRECTED = 20_000_000
+
+
+def _wrong(gpu: Gpu) -> Iterator[Wrong]:
+    if gpu.uncorrected:
+        yield f"has {gpu.uncorrected} uncorrectable ECC errors since the driver was loaded", Status.FAIL
+    if (gpu.uncorrected_sram_ever or 0) > _SRAM:
+        saw = f"had {gpu.uncorrected_sram_ever} uncorrectable errors in SRAM in its life"
+        yield saw, Status.FAIL, "drain the host and replace the GPU"
+    if (gpu.corrected or 0) > _CORRECTED:
+        saw = f"has {gpu.corrected} corrected ECC errors since the driver was loaded"
+        yield saw, Status.WARN, "watch it: see whether uncorrectable ones follow (gpu_remap, gpu_xids)"
+
+
+@check(
+    gpus,
+    when=has_gpus,
+    on=("deploy", "periodic", "burn-in"),
+    mend="drain the host and reset the GPU (nvidia-smi --gpu-reset -i GPU); replace it if they come again",
+)
+def gpu_ecc(want: Want, have: Driver) -> Iterator[Verdict]:
+    """No GPU has an uncorrectable memory error since the driver was loaded, nor too many in its life."""
+    wanted = f"no uncorrectable error, {_SRAM} of SRAM in a GPU's life at most, {_CORRECTED:.0e} corrected"
+    return each_gpu(
+        want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.uncorrected, silent="this model has no ECC"
+    )  # fmt: skip

@@ -1,0 +1,34 @@
+"""The NVLinks carry what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.check.expectation import check, fault, fine
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.nvlink_errors import nvlink_errors
+from clusterwright.check.verdict import Status, Verdict
+
+_WANT = "no counter of CRC, replay or recovery that grows while we look (facebookresearch/gcm: zero)"
+
+
+def _has_links(want: Want) -> bool:
+    gpus = want.host.group.gpus
+    return gpus is not None and gpus.nvlink
+
+
+@check(
+    nvlink_errors,
+    when=_has_links,
+    on=("deploy", "periodic", "burn-in"),
+    mend="drain the host when they go on: reset its GPUs, reseat the bridge or baseboard, see gpu_xids for 74",
+)
+def gpu_nvlink_errors(_want: Want, have: dict[str, int]) -> Iterator[Verdict]:
+    """No error counter of an NVLink grows; a total from last week is no finding."""
+    for name, grown in have.items():
+        gpu = name.split(",")[0].removeprefix("GPU ")
+        yield fault(
+            saw=f"{name} grew by {grown} in 2 s", want=_WANT, part=f"gpu {gpu}", otherwise=Status.WARN
+        )
+    if not have:
+        yield fine(saw="none grows", want=_WANT)

@@ -1,0 +1,29 @@
+"""The driver stays loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.check.expectation import check
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.gpus import Driver, Gpu, gpus
+from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.verdict import Status, Verdict
+
+
+def _wrong(gpu: Gpu) -> Iterator[Wrong]:
+    if gpu.persistent is False:
+        yield "has persistence mode off", Status.WARN
+
+
+@check(
+    gpus,
+    when=has_gpus,
+    on=("deploy", "periodic", "boot"),
+    mend="systemctl enable --now nvidia-persistenced, or nvidia-smi -pm 1",
+)
+def gpu_persistence(want: Want, have: Driver) -> Iterator[Verdict]:
+    """Persistence mode is on: else the driver unloads after each job, and the next one waits seconds for each GPU."""
+    wanted = "persistence mode on (NVIDIA/deepops)"
+    silent = "this driver does not say its persistence mode"
+    return each_gpu(want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.persistent, silent=silent)

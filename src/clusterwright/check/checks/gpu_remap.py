@@ -1,0 +1,39 @@
+"""Broken memory rows are replaced by spare ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.check.expectation import check
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.gpus import Driver, Gpu, gpus
+from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.verdict import Status, Verdict
+
+_MOST = 512  # Azure/azurehpc-health-checks: more uncorrectable rows than a GPU has spare ones
+_REPLACE = "drain the host and replace the GPU"
+
+
+def _wrong(gpu: Gpu) -> Iterator[Wrong]:
+    if gpu.remap_failed:
+        yield "could not remap a row: replace it", Status.FAIL, _REPLACE
+    elif gpu.remap_pending:
+        yield "waits for a reset to remap a row", Status.WARN
+    if (gpu.remap_uncorrectable or 0) > _MOST:
+        yield f"has {gpu.remap_uncorrectable} rows remapped after uncorrectable errors", Status.FAIL, _REPLACE
+    if gpu.banks_without_spare:
+        saw = f"has {gpu.banks_without_spare} banks of memory without a spare row left"
+        yield saw, Status.WARN, "plan its replacement: the next broken row of such a bank cannot be remapped"
+
+
+@check(
+    gpus,
+    when=has_gpus,
+    on=("deploy", "periodic", "burn-in", "boot"),
+    mend="when the host is idle: reset the GPU (nvidia-smi --gpu-reset -i GPU) and check again",
+)
+def gpu_remap(want: Want, have: Driver) -> Iterator[Verdict]:
+    """No GPU waits for a reset to replace a memory row, and none has run out of spare rows."""
+    wanted = f"no row pending or failed, {_MOST} at most"
+    silent = "this model remaps no rows, or this driver does not say"
+    return each_gpu(want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.remap_failed, silent=silent)

@@ -1,0 +1,35 @@
+"""Few memory pages are retired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.check.expectation import check
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.gpus import Driver, Gpu, gpus
+from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.verdict import Status, Verdict
+
+_SOME = 10  # facebookresearch/gcm
+_MOST = 62  # Azure/azurehpc-health-checks, for V100: the InfoROM holds 64
+
+
+def _wrong(gpu: Gpu) -> Iterator[Wrong]:
+    pages = (gpu.retired_single or 0) + (gpu.retired_double or 0)
+    if pages >= _MOST:
+        yield (
+            f"has {pages} retired pages",
+            Status.FAIL,
+            "drain the host and replace the GPU: no more can be retired",
+        )
+    elif pages > _SOME:
+        yield f"has {pages} retired pages", Status.WARN, "plan its replacement"
+    if gpu.retired_pending:
+        yield "waits for a reset to retire a page", Status.WARN
+
+
+@check(gpus, when=has_gpus, mend="when the host is idle: reset the GPU (nvidia-smi --gpu-reset -i GPU)")
+def gpu_retired_pages(want: Want, have: Driver) -> Iterator[Verdict]:
+    """GPUs before Ampere, which retire pages in place of remapping rows, have few of them and none pending."""
+    wanted, silent = f"{_SOME} retired pages at most, none pending", "this model remaps rows: see gpu_remap"
+    return each_gpu(want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.retired_double, silent=silent)

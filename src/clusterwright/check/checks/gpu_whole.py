@@ -1,0 +1,28 @@
+"""The GPUs are not cut into parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.check.expectation import check
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.gpus import Driver, Gpu, gpus
+from clusterwright.check.of_gpus import Wrong, each_gpu, has_gpus
+from clusterwright.check.verdict import Status, Verdict
+
+
+def _wrong(gpu: Gpu) -> Iterator[Wrong]:
+    if gpu.mig:
+        yield "is in MIG mode", Status.FAIL
+
+
+@check(
+    gpus,
+    when=has_gpus,
+    mend="nvidia-smi -mig 0 and a reset; the cluster file names whole GPUs, and gres.conf their device files",
+)
+def gpu_whole(want: Want, have: Driver) -> Iterator[Verdict]:
+    """No GPU is in MIG mode: gres.conf offers whole GPUs, and a job that is given a part of one fails."""
+    wanted = f"whole GPUs (nodes.{want.host.group_name}.gpus; gres.conf)"
+    silent = "this model cannot be cut into parts"
+    return each_gpu(want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.mig, silent=silent)

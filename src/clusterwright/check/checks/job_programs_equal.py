@@ -1,0 +1,50 @@
+"""The programs around jobs are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from clusterwright.build.render.job_hooks import PROGRAMS
+from clusterwright.check.expectation import check, expect, most_common
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.job_programs import Program, job_programs
+from clusterwright.check.verdict import Verdict
+from clusterwright.spec.cluster import Cluster
+
+_WANT = f"{', '.join(PROGRAMS)} in /etc/slurm/clusterwright, as on most hosts of the group"
+_NONE = Program("", runnable=False)
+
+
+def _is_compute(want: Want) -> bool:
+    return want.is_compute
+
+
+@check(
+    job_programs,
+    together=True,
+    when=_is_compute,
+    mend="apply the cluster file again; Slurm drains a host whose prolog is missing or fails at its next job",
+)
+def job_programs_equal(cluster: Cluster, have: Mapping[str, dict[str, Program]]) -> Iterator[Verdict]:
+    """Prolog, epilog and the other programs around jobs can be run, and are the same on all hosts of a group."""
+    groups: dict[str, list[str]] = {}
+    for host in have:
+        groups.setdefault(cluster.host(host).group_name, []).append(host)
+    for hosts in groups.values():
+        names = sorted({*PROGRAMS, *(name for host in hosts for name in have[host])})
+        usual = {
+            name: most_common({host: have[host].get(name, _NONE) for host in hosts}, hosts[0])
+            for name in names
+        }
+        for host in hosts:
+            odd = [words for name in names if (words := _odd(name, have[host].get(name), usual[name]))]
+            saw = ", ".join(odd) or f"{len(have[host])} files equal"
+            yield expect(not odd, saw=saw, want=_WANT, subject=host)
+
+
+def _odd(name: str, found: Program | None, usual: Program) -> str:
+    if found is None:
+        return f"{name} is missing" if usual != _NONE or name in PROGRAMS else ""
+    if name in PROGRAMS and not found.runnable:
+        return f"{name} cannot be run"
+    return f"{name} differs" if found.digest != usual.digest else ""

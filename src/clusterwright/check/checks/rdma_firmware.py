@@ -1,0 +1,30 @@
+"""The RDMA adapters have one firmware."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from clusterwright.check.expectation import check, equal_everywhere
+from clusterwright.check.facts.rdma_ports import Rdma, has_rdma, rdma_ports
+from clusterwright.check.verdict import Status, Verdict
+from clusterwright.spec.cluster import Cluster
+
+
+@check(
+    rdma_ports,
+    when=has_rdma,
+    together=True,
+    mend="`flint -d DEVICE query` on the host; bring all to the vendor's release for the board",
+)
+def rdma_firmware(cluster: Cluster, have: Mapping[str, Rdma]) -> Iterator[Verdict]:
+    """Adapters of one board have the same firmware on every host; another one is slower or fails in its own way."""
+    boards = sorted({port.board for found in have.values() for port in found.ports})
+    for board in boards:
+        versions = {
+            host: " and ".join(sorted({port.firmware for port in found.ports if port.board == board}))
+            for host, found in have.items()
+            if any(port.board == board for port in found.ports)
+        }
+        yield from equal_everywhere(
+            versions, cluster.control.name, f"firmware of {board or 'the adapters'}", otherwise=Status.WARN
+        )

@@ -1,0 +1,45 @@
+"""RoCE ports have the address that NCCL will use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.check.expectation import check, expect
+from clusterwright.check.fact import Want
+from clusterwright.check.facts.rdma_ports import Gid, Rdma, RdmaPort, rdma_ports
+from clusterwright.check.verdict import Verdict
+
+_V2 = "RoCE v2"
+_INDEX = "NCCL_IB_GID_INDEX"
+
+
+def _has_roce(want: Want) -> bool:
+    compute = want.cluster.networks.compute
+    return compute is not None and compute.kind == "roce" and "compute" in want.host.addresses
+
+
+@check(
+    rdma_ports,
+    when=_has_roce,
+    mend=f"`show_gids` on the host: give the port's interface its IPv4 address, or correct {_INDEX} in jobs.variables",
+)
+def roce_gids(want: Want, have: Rdma) -> Iterator[Verdict]:
+    """Every RoCE port that is up has a GID of version 2 on IPv4, at NCCL_IB_GID_INDEX where that is set.
+
+    Without one NCCL takes what is at its index, and its first message ends in a time-out (status 12).
+    """
+    index = want.cluster.jobs.variables.get(_INDEX)
+    where = f" at {_INDEX}={index} (jobs.variables)" if index else ""
+    for port in have.ports:
+        if port.up and port.link_layer == "Ethernet":
+            saw = f"{port.name}: {', '.join(_said(gid) for gid in port.gids) or 'no GID'}"
+            want_text = f"{_V2} on IPv4{where}"
+            yield expect(_is_there(port, index), saw=saw, want=want_text, part="compute")
+
+
+def _is_there(port: RdmaPort, index: str | None) -> bool:
+    return any(gid.type == _V2 and gid.ipv4 and index in (None, str(gid.index)) for gid in port.gids)
+
+
+def _said(gid: Gid) -> str:
+    return f"{gid.index} {gid.type} {gid.ipv4 or 'no IPv4'}"

@@ -1,0 +1,69 @@
+"""What DCGM's own quick diagnosis says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from clusterwright.check.fact import fact
+
+_ABSENT = "@ no dcgmi"
+_COMMAND = f"command -v dcgmi >/dev/null || {{ echo '{_ABSENT}'; exit 0; }}; dcgmi diag -r 1 -j 2>&1; true"
+_CONFIG = 5  # dcgm_errors.h, DCGM_ERROR_CONFIG: a setting, as persistence mode that is off, and no broken GPU
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One test on some GPUs (their indices, as DCGM writes them): its status in small letters, and what it warns of."""
+
+    test: str
+    gpus: str
+    status: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dcgm:
+    """Every result; or that there is no dcgmi; or its words where it could not begin."""
+
+    results: tuple[Result, ...]
+    absent: bool = False
+    refused: str = ""
+
+
+@fact("sh", "-c", _COMMAND, limit_s=90)  # it ends with a code for each kind of fault: what it printed decides
+def dcgm(out: str) -> Dcgm:
+    """`dcgmi diag -r 1 -j`, of DCGM 2 to 4: software, permissions, blocked modules, fields that it can read."""
+    if out.strip() == _ABSENT:
+        return Dcgm((), absent=True)
+    start = out.find("{")
+    if start < 0:
+        if not out.startswith("Error"):
+            raise ValueError(out[:80])
+        return Dcgm((), refused=out.strip().splitlines()[-1])
+    whole = json.loads(out[start:])
+    told = whole.get("DCGM Diagnostic") or whole["DCGM GPU Diagnostic"]  # from DCGM 4 on, and before
+    if told.get("runtime_error"):
+        return Dcgm((), refused=str(told["runtime_error"]))
+    tests = [test for category in told["test_categories"] for test in category["tests"] if test]
+    return Dcgm(tuple(result for test in tests for result in _results(test)))
+
+
+def _results(test: dict[str, Any]) -> Iterator[Result]:
+    for each in test["results"]:
+        warnings = [_warning(one) for one in _listed(each.get("warnings", []))]
+        status = str(each["status"]).lower()
+        if status == "fail" and warnings and all(severity == _CONFIG for _text, severity in warnings):
+            status = "warn"
+        gpus = str(each.get("gpu_ids", each.get("gpu_id", each.get("entity_id", ""))))
+        yield Result(str(test["name"]), gpus, status, "; ".join(text for text, _severity in warnings))
+
+
+def _listed(warnings: Any) -> list[Any]:
+    return warnings if isinstance(warnings, list) else [warnings]
+
+
+def _warning(told: Any) -> tuple[str, int | None]:
+    return (str(told["warning"]), told.get("error_severity")) if isinstance(told, dict) else (str(told), None)

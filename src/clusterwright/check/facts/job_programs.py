@@ -1,0 +1,35 @@
+"""The programs that Slurm runs around jobs, by fingerprint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clusterwright.build.render.job_hooks import FOLDER
+from clusterwright.check.fact import fact
+
+# Two programs for all files: this is asked before a busy host is called well.
+_COMMAND = (
+    f"cd {FOLDER} 2>/dev/null && find . -maxdepth 1 -type f -exec sha256sum {{}} + && echo @ &&"
+    " find . -maxdepth 1 -type f -perm -u+x; echo END"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The first letters of its SHA-256, and whether it can be run."""
+
+    digest: str
+    runnable: bool
+
+
+@fact("sh", "-c", _COMMAND)
+def job_programs(out: str) -> dict[str, Program]:
+    """By name: prolog, epilog, health program and what they read; none where the folder is not there."""
+    *lines, last = out.splitlines()
+    if last != "END":
+        raise ValueError(out[:80])
+    begin = lines.index("@") if lines else 0
+    runnable = lines[begin + 1 :]
+    return {
+        path[2:]: Program(digest[:12], path in runnable) for digest, path in map(str.split, lines[:begin])
+    }

@@ -1,0 +1,18 @@
+"""The code that jobs import."""
+
+from __future__ import annotations
+
+from clusterwright.build.roles.training import LIBRARY
+from clusterwright.check.fact import fact
+
+MISSING = "missing"
+_FILES = "find . -name '*.py' -type f | LC_ALL=C sort | xargs sha256sum | sha256sum"
+
+
+@fact("sh", "-c", f"cd {LIBRARY} 2>/dev/null && {_FILES} || echo {MISSING}")
+def library_digest(out: str) -> str:
+    """One sum over all of it, or `missing`."""
+    word = out.split(maxsplit=1)[0]
+    if word != MISSING and len(word) != 64:  # noqa: PLR2004 (hexadecimal digits of SHA-256)
+        raise ValueError(out[:80])
+    return word[:12]

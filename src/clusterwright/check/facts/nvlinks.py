@@ -1,0 +1,34 @@
+"""The NVLinks of each GPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from clusterwright.check.fact import fact
+
+_GPU = re.compile(r"^GPU (\d+): ")
+_LINK = re.compile(r"^\s+Link (\d+): (.*)$")
+
+
+@fact("nvidia-smi", "nvlink", "-s", limit_s=30, codes=(0, 15))  # 15: a GPU is lost, the others are told
+def nvlinks(out: str) -> dict[str, tuple[bool, ...]]:
+    """By index of the GPU: each of its links, True for one that is active; a GPU without links has none."""
+    found: dict[str, list[bool]] = {}
+    for gpu, words in _rows(out):
+        found.setdefault(gpu, [])
+        if words:
+            found[gpu].append("inactive" not in words.lower())
+    if not found:
+        raise ValueError(out)
+    return {gpu: tuple(links) for gpu, links in found.items()}
+
+
+def _rows(out: str) -> Iterator[tuple[str, str]]:
+    gpu = ""
+    for line in out.splitlines():
+        if named := _GPU.match(line):
+            gpu = named[1]
+            yield gpu, ""
+        elif gpu and (link := _LINK.match(line)):
+            yield gpu, link[2]

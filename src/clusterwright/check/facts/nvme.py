@@ -1,0 +1,50 @@
+"""The health of NVMe disks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from clusterwright.check.fact import fact
+
+_COMMAND = (
+    "for disk in /dev/nvme[0-9] /dev/nvme[0-9][0-9]; do"
+    ' [ -e $disk ] && echo "@ $disk" && nvme smart-log -o json $disk; done; echo @ END'
+)
+_KELVIN = 273
+
+
+@dataclass(frozen=True, slots=True)
+class Nvme:
+    """One disk by its own words: what it warns of (bits), what is spare and used (percent), errors of its medium."""
+
+    warning: int
+    spare_percent: int
+    spare_least_percent: int
+    used_percent: int
+    media_errors: int
+    temperature_c: int
+
+
+@fact("sh", "-c", _COMMAND, limit_s=20)
+def nvme(out: str) -> dict[str, Nvme]:
+    """By device: what `nvme smart-log` says; no disk where there is none, missing where nvme-cli is."""
+    begin, *blocks = out.split("@ ")
+    if begin.strip() or not blocks or blocks[-1].strip() != "END":
+        raise ValueError(out)
+    return {
+        name: _disk(json.loads(text)) for name, _, text in (block.partition("\n") for block in blocks[:-1])
+    }
+
+
+def _disk(told: dict[str, Any]) -> Nvme:
+    warning = told["critical_warning"]
+    return Nvme(
+        warning=int(warning["value"] if isinstance(warning, dict) else warning),  # nvme-cli 2 takes it apart
+        spare_percent=int(told["avail_spare"]),
+        spare_least_percent=int(told["spare_thresh"]),
+        used_percent=int(told["percent_used"] if "percent_used" in told else told["percentage_used"]),
+        media_errors=int(told["media_errors"]),
+        temperature_c=int(told["temperature"]) - _KELVIN,
+    )

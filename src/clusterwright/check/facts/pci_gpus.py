@@ -1,0 +1,26 @@
+"""GPUs on the PCI bus."""
+
+from __future__ import annotations
+
+from clusterwright.check.fact import fact
+from clusterwright.check.kernel.lines import pci
+
+_CLASSES = ("0x0300", "0x0302")  # PCI's numbers for a display controller with and without a screen
+_VENDOR = "0x10de"  # NVIDIA
+
+_COMMAND = (
+    "for each in /sys/bus/pci/devices/*; do [ -e $each/vendor ] &&"
+    " echo ${each##*/} $(cat $each/vendor $each/class); done; echo END"
+)
+
+
+@fact("sh", "-c", _COMMAND)
+def pci_gpus(out: str) -> tuple[str, ...]:
+    """Addresses of NVIDIA's GPUs that the bus shows, whether or not the driver answers for them."""
+    *lines, last = out.splitlines()
+    rows = [line.split() for line in lines]
+    if last != "END" or any(len(row) != 3 for row in rows):  # noqa: PLR2004 (address, vendor, class)
+        raise ValueError(out)
+    return tuple(
+        pci(address) for address, vendor, kind in rows if vendor == _VENDOR and kind.startswith(_CLASSES)
+    )

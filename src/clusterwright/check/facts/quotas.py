@@ -1,0 +1,95 @@
+"""What users may still write to the shared folders."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clusterwright.check.fact import Want, fact
+
+_KIB = 1024
+_SIDE = 4  # used, soft, hard and grace: of blocks, then of files
+# What a file system that counts for its users is mounted with: ext4 and XFS.
+_COUNTS = "usrquota|usrjquota|uquota|uqnoenforce"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Of one user in one folder: what is used and the two limits of it, in bytes or in files; 0 is no limit.
+
+    `grace_over` is true when the time for going over the soft limit has run out.
+    """
+
+    user: str
+    path: str
+    files: bool
+    used: int
+    soft: int
+    hard: int
+    grace_over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """Users that have a limit; and tools that are missing where somebody is limited."""
+
+    uses: tuple[Use, ...]
+    missing: tuple[str, ...] = ()
+
+
+def _command(want: Want) -> Sequence[str]:
+    """Lustre's words for each user; for what the host has as a file system of its own, repquota's report."""
+    parts = []
+    for folder in want.cluster.storage.values():
+        path = shlex.quote(folder.path)
+        if folder.kind == "lustre":
+            parts += [
+                f"echo '@ lfs {name}' {path}; lfs quota -q -u {name} {path}" for name in want.cluster.users
+            ]
+            parts.append("command -v lfs >/dev/null || echo '@ missing - lfs'")
+        elif folder.kind == "local":
+            parts.append(_report(path, path))
+        elif folder.kind == "nfs" and folder.server == want.host.name:
+            parts.append(_report(path, shlex.quote(folder.export or folder.path)))
+    return ("sh", "-c", "; ".join(f"{{ {each}; }} 2>/dev/null" for each in [*parts, "echo '@ END'"]))
+
+
+def _report(path: str, served: str) -> str:
+    """What reads the report of the file system that is served, if it counts for its users."""
+    counts = f"findmnt -nT {served} -o OPTIONS | grep -qE '{_COUNTS}'"
+    ask = f'echo "@ repquota -" {path}; repquota -u "$(findmnt -nT {served} -o TARGET)"'
+    return f"if {counts}; then command -v repquota >/dev/null || echo '@ missing - repquota'; {ask}; fi"
+
+
+@fact(_command, limit_s=30)
+def quotas(out: str) -> Quotas:
+    """Users with a limit, by `lfs quota` or `repquota`; a server of the site is not asked for what it serves by NFS."""
+    if not out.startswith("@ ") or not out.endswith("@ END\n"):
+        raise ValueError(out[:80])
+    blocks = [block.splitlines() for block in out.split("@ ")[1:-1]]
+    missing = [lines[0].split()[2] for lines in blocks if lines[0].startswith("missing ")]
+    uses = [use for lines in blocks for use in _block(lines)]
+    return Quotas(tuple(use for use in uses if use.soft or use.hard), tuple(missing))
+
+
+def _block(block: Sequence[str]) -> Iterator[Use]:
+    tool, user, path = block[0].split(maxsplit=2)
+    if tool == "lfs":
+        words = " ".join(block[1:]).split()[1:]
+        if words:
+            yield from _uses(user, path, words[:_SIDE], words[_SIDE : 2 * _SIDE])
+    if tool == "repquota":
+        rows = [line.split() for line in block[1:]]
+        begin = next(
+            (number for number, row in enumerate(rows, 1) if row and row[0].startswith("---")), len(rows)
+        )
+        for name, flags, *words in filter(None, rows[begin:]):
+            middle = _SIDE if flags.startswith("+") else _SIDE - 1  # no grace is told of who is below
+            yield from _uses(name, path, words[:middle], words[middle:])
+
+
+def _uses(user: str, path: str, blocks: Sequence[str], files: Sequence[str]) -> Iterator[Use]:
+    for side, unit in ((blocks, _KIB), (files, 1)):
+        used, soft, hard = (int(word.strip("[]*")) * unit for word in side[:3])
+        yield Use(user, path, unit == 1, used, soft, hard, side[3:4] == ["none"])

@@ -1,0 +1,96 @@
+"""The host's RDMA ports."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from dataclasses import dataclass
+
+from clusterwright.check.fact import Want, fact
+from clusterwright.units import GB
+
+LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # by networks.compute.kind: as the kernel calls it
+_RATE = re.compile(r"([\d.]+) Gb/sec")
+
+
+@dataclass(frozen=True, slots=True)
+class Gid:
+    """One address of a port: `type` is `IB/RoCE v1` or `RoCE v2`; `ipv4` is empty where it is no mapped address."""
+
+    index: int
+    type: str
+    ipv4: str
+
+
+@dataclass(frozen=True, slots=True)
+class RdmaPort:
+    """One port: `state` (ACTIVE) is the subnet manager's word, `physical` (LinkUp) the cable's."""
+
+    device: str
+    port: int
+    state: str
+    physical: str
+    rate_bits_per_s: int
+    link_layer: str
+    firmware: str
+    board: str
+    interfaces: tuple[str, ...]
+    gids: tuple[Gid, ...]
+
+    @property
+    def name(self) -> str:
+        """As NCCL_IB_HCA has it: `mlx5_0:1`."""
+        return f"{self.device}:{self.port}"
+
+    @property
+    def up(self) -> bool:
+        """True when it can carry data."""
+        return self.state == "ACTIVE" and self.physical == "LinkUp"
+
+
+@dataclass(frozen=True, slots=True)
+class Rdma:
+    """All ports, and how many device files programs can open."""
+
+    ports: tuple[RdmaPort, ...]
+    verbs: int
+
+
+def has_rdma(want: Want) -> bool:
+    """True for a host whose compute network is InfiniBand or RoCE."""
+    compute = want.cluster.networks.compute
+    return compute is not None and compute.kind in LAYER and "compute" in want.host.addresses
+
+
+@fact(probe="rdma")
+def rdma_ports(out: str) -> Rdma:
+    """Every port of every RDMA device, InfiniBand or RoCE; no ports where there is no such device."""
+    found = json.loads(out)
+    return Rdma(tuple(_port(row) for row in found["ports"]), int(found["verbs"]))
+
+
+def _port(row: dict[str, object]) -> RdmaPort:
+    texts = {key: value for key, value in row.items() if isinstance(value, str)}
+    rate = _RATE.match(texts["rate"])
+    gids, interfaces = row["gids"], row["interfaces"]
+    if not isinstance(gids, list) or not isinstance(interfaces, list):
+        raise TypeError(row)
+    return RdmaPort(
+        device=texts["device"], port=int(texts["port"]),
+        state=_word(texts["state"]), physical=_word(texts["phys_state"]),
+        rate_bits_per_s=round(float(rate[1]) * GB) if rate else 0,
+        link_layer=texts["link_layer"], firmware=texts["firmware"], board=texts["board"],
+        interfaces=tuple(interfaces),
+        gids=tuple(Gid(int(each["index"]), each["type"], _ipv4(each["gid"])) for each in gids),
+    )  # fmt: skip
+
+
+def _word(state: str) -> str:
+    """`ACTIVE` of `4: ACTIVE`."""
+    return state.rpartition(": ")[2]
+
+
+def _ipv4(gid: str) -> str:
+    mapped = ipaddress.IPv6Address(gid).ipv4_mapped
+    return str(mapped) if mapped else ""

@@ -1,0 +1,50 @@
+"""How the host's RoCE ports mark and keep what they send."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from clusterwright.check.fact import fact
+
+
+@dataclass(frozen=True, slots=True)
+class RocePort:
+    """One port; None is what the driver or the kernel's tool did not say."""
+
+    network: str
+    name: str
+    interface: str
+    paused: tuple[int, ...] | None
+    priorities: dict[int, int] | None  # by DSCP
+    ecn: tuple[int, ...] | None  # priorities on which both directions are on
+    cnp_dscp: int | None
+    tos: int | None
+    mtu: int | None
+
+
+@fact(probe="roce")
+def roce_settings(out: str) -> tuple[RocePort, ...]:
+    """Of the ports in /etc/clusterwright/rdma-ports: pauses, marks, ECN; none where `apply` wrote no file."""
+    return tuple(_port(row) for row in json.loads(out))
+
+
+def _port(row: dict[str, str]) -> RocePort:
+    pauses, marks = _pairs(row["pfc"]), _pairs(row["dscp"])
+    ways = [{int(one) for one in row[way].split()} for way in ("np", "rp") if row[way] != "unknown"]
+    on = tuple(sorted(set.intersection(*ways))) if ways else None
+    return RocePort(
+        network=row["network"], name=f"{row['device']}:{row['port']}", interface=row["interface"],
+        paused=tuple(int(key) for key, value in pauses.items() if value == "on") if pauses else None,
+        priorities={int(key): int(value) for key, value in marks.items()} if pauses else None,
+        ecn=on, cnp_dscp=_number(row["cnp_dscp"]), tos=_number(row["tos"]), mtu=_number(row["mtu"]),
+    )  # fmt: skip
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """`0:off 3:on`, as dcb-pfc(8) and dcb-app(8) show it."""
+    return dict(word.split(":", 1) for word in text.split() if ":" in word)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdigit() else None

@@ -1,0 +1,107 @@
+"""The table of Xids, typed: what each number means and what follows from it."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Severity = Literal["fail", "warn", "none"]
+WINDOW_HOURS = 24.0  # NVSentinel's window for what comes again
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Repeat(_Row):
+    """From the `times`-th time on one GPU within `hours`, it is this."""
+
+    times: int
+    hours: float
+    severity: Severity
+    action: str
+
+
+class Words(_Row):
+    """Where a line that `has` these words is something else than its number says."""
+
+    has: str
+    severity: Severity
+    action: str
+
+
+class Xid(_Row):
+    """One row of xids.toml, whose head says what each field means."""
+
+    numbers: tuple[int, ...]
+    meaning: str
+    domain: Literal["gpu", "app", "driver"]
+    severity: Severity
+    action: str
+    source: tuple[str, ...]
+    repeat: Repeat | None = None
+    ignore_after: Literal["any"] | tuple[int, ...] = ()
+    spread: Literal["app"] | None = None
+    words: tuple[Words, ...] = ()
+    holds: Literal["boot"] | float = WINDOW_HOURS
+    reason: str = ""
+
+    def said(self, line: str) -> tuple[Severity, str]:
+        """Severity and action of one line: by its words where they decide."""
+        found = next((each for each in self.words if each.has in line), self)
+        return found.severity, found.action
+
+    def follows(self, number: int) -> bool:
+        """True when this Xid is only what comes after that one."""
+        return self.ignore_after == "any" or number in self.ignore_after
+
+
+# The catalogue calls the other numbers unused: recorded for the vendor, no reason to drain.
+_OTHER = {
+    "meaning": "a number that NVIDIA's catalogue does not explain",
+    "domain": "driver",
+    "severity": "warn",
+    "action": "ask the vendor, with the line of the kernel's log",
+    "source": ("ours",),
+}
+
+
+class _Table(_Row):
+    sources: dict[str, str]
+    xid: tuple[Xid, ...]
+
+
+@cache
+def table() -> dict[int, Xid]:
+    """Every row by number; a row for several numbers is there under each."""
+    return {number: row for row in _read().xid for number in row.numbers}
+
+
+@cache
+def sources() -> dict[str, str]:
+    """What the short names of sources stand for."""
+    return _read().sources
+
+
+def xid(number: int) -> Xid:
+    """The row of that number, or the one for numbers that no row explains."""
+    return table().get(number) or Xid.model_validate({"numbers": (number,), **_OTHER})
+
+
+@cache
+def _read() -> _Table:
+    text = Path(__file__).with_name("xids.toml").read_text(encoding="utf-8")
+    return _Table.model_validate(_tuples(tomllib.loads(text)))
+
+
+def _tuples(value: object) -> object:
+    """TOML's arrays as tuples, which a strict model asks for."""
+    if isinstance(value, list):
+        return tuple(_tuples(each) for each in value)
+    if isinstance(value, dict):
+        return {key: _tuples(each) for key, each in value.items()}
+    return value

@@ -1,0 +1,46 @@
+"""Prints which processes compute on which GPU and the Slurm job whose control group holds each, as one JSON object."""
+
+import json
+import re
+import subprocess
+import sys
+from typing import Any, Dict
+
+JOB = re.compile(r"/job_(\d+)(/|$)", re.MULTILINE)
+WORDS = ["nvidia-smi", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory", "--format=csv,noheader,nounits"]
+
+
+def text(path: str) -> str:
+    """What a file of /proc says; nothing for a process that is gone."""
+    try:
+        with open(path, errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def process(line: str) -> Dict[str, Any]:
+    """One row of nvidia-smi, with what the kernel knows of the process."""
+    uuid, pid, mib = (cell.strip() for cell in line.split(","))
+    job = JOB.search(text("/proc/%s/cgroup" % pid))
+    name = text("/proc/%s/comm" % pid).strip()
+    return {"uuid": uuid, "pid": int(pid), "mib": mib, "job": job.group(1) if job else "", "name": name}
+
+
+def main() -> None:
+    """Ask, look up, print."""
+    try:
+        done = subprocess.run(WORDS, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    except OSError as why:
+        json.dump(
+            {"absent": True, "code": 127, "said": why.strerror or str(why), "processes": []}, sys.stdout
+        )
+        return
+    lines = done.stdout.decode(errors="replace").splitlines()
+    rows = [line for line in lines if line.startswith(("GPU-", "MIG-"))]
+    said = [line for line in lines if line.strip() and line not in rows]
+    found = [process(line) for line in rows]
+    json.dump({"code": done.returncode, "said": " ".join(said), "processes": found}, sys.stdout)
+
+
+main()

@@ -1,0 +1,104 @@
+"""Prints what the kernel said since boot and what a checker may want of it, as one JSON object.
+
+Of the lines of the journal (or of dmesg where the journal has none) it keeps those that warn and those that match
+the first argument, the latest ones where they are many.
+"""
+
+import glob
+import json
+import re
+import subprocess
+import sys
+import time
+from typing import Any, Dict, Iterator, List, Tuple
+
+Row = Tuple[float, int, str]
+
+MOST = 2000  # ours: with 400 characters each they stay under what the reader takes from one fact
+CUT = 400
+WARNING = 4  # syslog(2)
+
+
+def run(argv: List[str]) -> Iterator[str]:
+    """The lines that a program prints; none where it cannot be run."""
+    try:
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:
+        return
+    out: Any = process.stdout
+    for line in out:
+        yield line.decode(errors="replace")
+    process.wait()
+
+
+def journal(*whose: str) -> Iterator[Row]:
+    """(time, priority, text) of each line of the kernel, or of another's, in this boot's journal."""
+    argv = ["journalctl", "-b", "-q", "--no-pager", "-o", "json", "--output-fields=PRIORITY,MESSAGE"]
+    for line in run(argv + list(whose)):
+        try:
+            row = json.loads(line)
+            text = row["MESSAGE"]
+            if isinstance(text, list):  # what is not UTF-8 comes as numbers
+                text = bytes(text).decode(errors="replace")
+            yield int(row["__REALTIME_TIMESTAMP"]) / 1e6, int(row.get("PRIORITY", 6)), text
+        except (ValueError, LookupError, TypeError):
+            continue
+
+
+def dmesg() -> Iterator[Row]:
+    """The same from the kernel's own buffer, whose times are counted from boot."""
+    with open("/proc/stat") as file:
+        boot = next(float(line.split()[1]) for line in file if line.startswith("btime"))
+    for line in run(["dmesg", "-r"]):
+        found = re.match(r"<(\d+)>\[\s*(\d+\.\d+)\] (.*)", line)
+        if found:
+            yield boot + float(found.group(2)), int(found.group(1)) % 8, found.group(3)
+
+
+def minors() -> Dict[str, int]:
+    """The number of each GPU's device file by its PCI address, as the driver says it."""
+    found: Dict[str, int] = {}
+    for path in glob.glob("/proc/driver/nvidia/gpus/*/information"):
+        with open(path) as file:
+            number = re.search(r"^Device Minor:\s*(\d+)", file.read(), re.MULTILINE)
+        if number:
+            found[path.split("/")[-2]] = int(number.group(1))
+    return found
+
+
+def in_container() -> bool:
+    """Whether the kernel is another system's."""
+    try:
+        with open("/proc/1/environ", "rb") as file:
+            return b"container=" in file.read()
+    except OSError:
+        return False
+
+
+def main() -> None:
+    """Look, choose, print."""
+    telling = re.compile(sys.argv[1])
+    container, source, count = in_container(), "", 0
+    kept: List[Any] = []
+    # A container's own journal may hold what was written to its /dev/kmsg; dmesg would show the machine's lines.
+    for name, lines in (("journal", journal("-k")), ("dmesg", iter(()) if container else dmesg())):
+        for when, priority, text in lines:
+            source = name
+            if priority <= WARNING or telling.search(text):
+                count += 1
+                kept.append([round(when, 3), priority, text.strip()[:CUT]])
+                del kept[:-MOST]
+        if source:
+            break
+    for when, priority, text in journal(
+        "-t", "clusterwright"
+    ):  # `logger -t clusterwright mended PCI_ADDRESS`
+        if text.startswith("mended "):
+            count += 1
+            kept.append([round(when, 3), priority, "clusterwright " + text.strip()[:CUT]])
+    kept.sort(key=lambda line: line[0])
+    whole = {"now": time.time(), "container": container, "source": source, "lines": kept}
+    json.dump(dict(whole, left_out=count - len(kept), minors=minors()), sys.stdout)
+
+
+main()

@@ -1,0 +1,66 @@
+"""Prints every port of every RDMA device as the kernel shows it, in one JSON line.
+
+Arguments: where the kernel shows them and where their device files are, if not at the usual places.
+Reads state only: no counters here, some of which flood the kernel's log when they are read.
+"""
+
+import json
+import os
+import sys
+from typing import Any, Dict, List
+
+TREE, FILES = "/sys/class/infiniband", "/dev/infiniband"
+MOST_GIDS = 32  # a RoCE port has up to 256 entries; ours are among the first
+NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
+
+
+def read(*place: str) -> str:
+    """A file's text, or nothing: some entries answer with an error when they are not in use."""
+    try:
+        with open(os.path.join(*place), encoding="ascii", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def listed(*place: str) -> List[str]:
+    """What is in a folder, numbers in their order."""
+    try:
+        return sorted(os.listdir(os.path.join(*place)), key=lambda name: (len(name), name))
+    except OSError:
+        return []
+
+
+def gids(port: str) -> List[Dict[str, str]]:
+    """The addresses of a port that are in use, with their index, type and interface."""
+    found = []
+    for index in listed(port, "gids")[:MOST_GIDS]:
+        gid = read(port, "gids", index)
+        if gid and gid != NO_GID and not gid.endswith(":0000:0000:0000:0000"):
+            kind, interface = (read(port, "gid_attrs", each, index) for each in ("types", "ndevs"))
+            found.append({"index": index, "gid": gid, "type": kind, "interface": interface})
+    return found
+
+
+def one(tree: str, device: str, number: str) -> Dict[str, Any]:
+    """One port."""
+    place = os.path.join(tree, device)
+    port = os.path.join(place, "ports", number)
+    texts = {
+        name: read(port, name) for name in ("state", "phys_state", "rate", "link_layer", "lid", "sm_lid")
+    }
+    firmware, board = read(place, "fw_ver"), read(place, "board_id")
+    interfaces = listed(place, "device", "net")
+    more = {"device": device, "port": number, "firmware": firmware, "board": board}
+    return {**more, **texts, "interfaces": interfaces, "gids": gids(port)}
+
+
+def main() -> None:
+    """All of it."""
+    tree, files = sys.argv[1:] or (TREE, FILES)
+    ports = [one(tree, device, number) for device in listed(tree) for number in listed(tree, device, "ports")]
+    verbs = [name for name in listed(files) if name.startswith("uverbs")]
+    sys.stdout.write(json.dumps({"ports": ports, "verbs": len(verbs)}) + "\n")
+
+
+main()

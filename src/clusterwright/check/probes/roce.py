@@ -1,0 +1,64 @@
+"""Prints how the RoCE ports that `apply` has found are set now, in one JSON line.
+
+Arguments: the file that says which port is on which network, and the root of /sys, if not at the usual places.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Dict
+
+PORTS, ROOT = "/etc/clusterwright/rdma-ports", ""
+LIMIT_S = 3
+
+
+def read(path: str) -> str:
+    """A file's text, or nothing."""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def said(*argv: str) -> str:
+    """What a command prints; nothing where it is missing, refuses or hangs."""
+    try:
+        done = subprocess.run(
+            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=LIMIT_S,
+            check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def one(root: str, line: str) -> Dict[str, str]:
+    """One port: what the driver, the kernel's own tool and rdma_cm say of it."""
+    network, device, number, link, _mtu = line.split()
+    ecn = f"{root}/sys/class/net/{link}/ecn"
+    cma = f"{root}/sys/kernel/config/rdma_cm/{device}/ports/{number}"
+    pauses = said("dcb", "pfc", "show", "dev", link, "prio-pfc")
+    found = {
+        "network": network, "device": device, "port": number, "interface": link,
+        "pfc": pauses.replace("prio-pfc", "").strip(),
+        "dscp": said("dcb", "-N", "app", "show", "dev", link, "dscp-prio").replace("dscp-prio", "").strip(),
+        "mtu": read(f"{root}/sys/class/net/{link}/mtu"),
+        "tos": read(f"{cma}/default_roce_tos"), "mode": read(f"{cma}/default_roce_mode"),
+        "cnp_dscp": read(f"{ecn}/roce_np/cnp_dscp"),
+    }  # fmt: skip
+    for way in ("np", "rp"):
+        on = [priority for priority in range(8) if read(f"{ecn}/roce_{way}/enable/{priority}") == "1"]
+        found[way] = " ".join(map(str, on)) if os.path.isdir(ecn) else "unknown"
+    return found
+
+
+def main() -> None:
+    """All of them; an empty list where `apply` has written none."""
+    file, root = sys.argv[1:] or (PORTS, ROOT)
+    lines = [line for line in read(file).splitlines() if line and not line.startswith("#")]
+    sys.stdout.write(json.dumps([one(root, line) for line in lines]) + "\n")
+
+
+main()

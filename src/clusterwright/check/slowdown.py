@@ -1,0 +1,21 @@
+"""Why a GPU lowers its clocks, by the bits of NVML's clocks event reasons that are no business of the program's.
+
+Idle, an application's own setting and the power cap of the board are not among them (Azure/azurehpc-health-checks
+takes those for fine, too).
+"""
+
+from __future__ import annotations
+
+REASONS = {
+    0x8: "hardware slowdown",
+    0x20: "heat, by the driver",
+    0x40: "heat, by the hardware",
+    0x80: "power brake",
+}
+HEAT = 0x20 | 0x40
+POWER_BRAKE = 0x80
+
+
+def reasons(bits: int) -> tuple[str, ...]:
+    """In words; none where nothing slows it."""
+    return tuple(words for bit, words in REASONS.items() if bits & bit)

@@ -1,0 +1,123 @@
+"""What may be set for a job, and to what; a knob per variable or field, with the reason why it can matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Settings:
+    """What is set beside the defaults: (name, value) by name; nothing is the default itself."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_default(self) -> bool:
+        """True when nothing is set."""
+        return not self.pairs
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}={value}" for name, value in self.pairs) or "default"
+
+    def merged(self, other: Settings) -> Settings:
+        """Both; where they set the same variable, the other's value."""
+        return Settings(tuple(sorted({**dict(self.pairs), **dict(other.pairs)}.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One variable or field, the values worth trying beside what it is now, and why it can matter.
+
+    `numbers` is True for one that changes what is computed by more than the order of a sum.
+    """
+
+    variable: str
+    values: tuple[str, ...]
+    why: str
+    numbers: bool = False
+
+
+DEFAULT = Settings()
+
+
+def singles(knobs: Iterable[Knob]) -> tuple[Settings, ...]:
+    """Every knob at every value, alone."""
+    return tuple(Settings(((knob.variable, value),)) for knob in knobs for value in knob.values)
+
+
+def chosen(
+    knobs: Iterable[Knob], names: Sequence[str], now: Mapping[str, str], *, numbers: bool
+) -> tuple[Knob, ...]:
+    """The named ones, all if none is named, each without the value that it has now.
+
+    Raises:
+        WrightError: there is no such knob here, or it changes numbers and that is not allowed.
+    """
+    there = {knob.variable: knob for knob in knobs}
+    if unknown := [name for name in names if name not in there]:
+        raise _none(f"there is no knob `{unknown[0]}` here", f"there are {', '.join(there)}")
+    if refused := [name for name in names if there[name].numbers and not numbers]:
+        raise _none(f"`{refused[0]}` changes what is computed", "if that is well, add --allow-numbers")
+    wanted = [there[name] for name in names or there if numbers or not there[name].numbers]
+    return tuple(
+        replace(knob, values=tuple(value for value in knob.values if value != now.get(knob.variable)))
+        for knob in wanted
+    )
+
+
+def _none(message: str, mend: str) -> WrightError:
+    return WrightError.of("tune-knob", message, mend, exit_code=EXIT_USAGE)
+
+
+def of_network(backend: str, interface: str) -> tuple[Knob, ...]:
+    """Knobs of collectives over that interface.
+
+    NCCL's are those of its user guide, "Environment Variables"; Gloo opens a connection for each name in its list of
+    interfaces, so the same name twice gives two that run side by side (torch, ProcessGroupGloo).
+    """
+    which = "the network that is declared for gradients"
+    if backend == "nccl":
+        return (Knob("NCCL_SOCKET_IFNAME", (interface,), which), *_NCCL)
+    lists = tuple(",".join([interface] * times) for times in (1, 2, 4, 8))
+    why = f"{which}; several connections, where one does not fill it"
+    return (Knob("GLOO_SOCKET_IFNAME", lists, why),)
+
+
+_NCCL = (
+    Knob(
+        "NCCL_ALGO",
+        ("Ring", "Tree", "CollNet", "NVLS"),
+        "rings give bandwidth, trees latency, NVLS the switch's own adders",
+    ),
+    Knob(
+        "NCCL_PROTO",
+        ("Simple", "LL", "LL128"),
+        "low-latency protocols pay for small messages and break on some links",
+    ),
+    Knob("NCCL_MIN_NCHANNELS", ("8", "16", "32"), "more channels feed more ports, and take more of each GPU"),
+    Knob("NCCL_BUFFSIZE", ("2097152", "8388608", "16777216"), "long links want larger buffers"),
+    Knob(
+        "NCCL_IB_QPS_PER_CONNECTION",
+        ("2", "4", "8"),
+        "several queue pairs spread over several paths of a fat tree",
+    ),
+    Knob("NCCL_IB_SPLIT_DATA_ON_QPS", ("0", "1"), "whether a message is cut over its queue pairs"),
+    Knob("NCCL_IB_GID_INDEX", ("1", "3"), "RoCE v1 cannot be routed; which index is v2 differs"),
+    Knob("NCCL_NSOCKS_PERTHREAD", ("2", "4", "8"), "one TCP connection does not fill a fast link"),
+    Knob("NCCL_SOCKET_NTHREADS", ("2", "4", "8"), "one thread does not fill a fast link"),
+    Knob("NCCL_CROSS_NIC", ("0", "1", "2"), "whether rings may change rails"),
+    Knob(
+        "NCCL_NET_GDR_LEVEL",
+        ("PIX", "PXB", "PHB", "SYS"),
+        "how far from its GPU an adapter may be for GPUDirect",
+    ),
+)
+
+
+def known(settings: Settings, knobs: Sequence[Knob]) -> str:
+    """Why the settings can matter, for the table."""
+    reasons = {knob.variable: knob.why for knob in knobs}
+    return "; ".join(reasons[name] for name, _value in settings.pairs if name in reasons)

@@ -1,0 +1,60 @@
+"""Settings of collectives, tried on hosts that one job holds: all-reduce of pieces, as gradients are summed."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+
+from clusterwright.check.bench.culprits.groups import Groups, Plan
+from clusterwright.check.bench.kinds import network
+from clusterwright.check.bench.kinds.collectives import plan_of
+from clusterwright.check.bench.parsers.sweep import Sweep
+from clusterwright.check.bench.site import Site
+from clusterwright.check.bench.words import amount
+from clusterwright.check.tune.knobs import Settings, chosen, of_network
+from clusterwright.check.tune.trials import Budget, Trials, Tuned, told
+
+# DDP sums gradients in buckets of 25 MiB (torch.nn.parallel.DistributedDataParallel, bucket_cap_mb).
+BUCKET_BYTES = 25 * 2**20
+KIND, ITERATIONS = "all_reduce_pieces", 7
+
+
+def tune_network(site: Site, budget: Budget, names: Sequence[str] = ()) -> Tuned:
+    """All-reduce over all hosts on stage, once for each trial, beside what the cluster file sets now.
+
+    Raises:
+        WrightError: nothing ran with that, or there is no such knob.
+    """
+    plan, groups, whole = _plan(site), Groups(site), site.stage.hosts
+    now = site.cluster.jobs.variables
+    interface = site.facts[whole[0]]["interfaces"].get(site.address(whole[0]), "")
+    usual = {"GLOO_SOCKET_IFNAME": interface, "NCCL_SOCKET_IFNAME": interface}
+    knobs = chosen(of_network(plan.backend, interface), names, {**usual, **now}, numbers=False)
+
+    def measure(settings: Settings) -> float | None:
+        environment = {**now, **dict(settings.pairs)}
+        done = groups.run([whole], replace(plan, environment=environment))[whole]
+        return value_of(done) if done else None
+
+    line = network.expectation(site)
+    trials = Trials(measure, lambda value: told(value, "bytes/s", line.value), site.say)
+    trials.rehearse()
+    outcome = trials.search(knobs, budget)
+    subject, quantity = f"{len(whole)} hosts", f"bus bandwidth of all-reduce by {plan.backend}"
+    notes = (f"the line: {amount(line.value, line.unit)}, {line.why}",)
+    return Tuned(subject, quantity, "bytes/s", knobs, budget, outcome, notes, line.value)
+
+
+def value_of(found: Sweep) -> float | None:
+    """Bus bandwidth over the sizes, as a geometric mean: a gain at each counts alike; None where data was wrong."""
+    rates = [row.bus_bw for row in found.rows if row.kind == KIND]
+    wrong = any(row.wrong for row in found.rows)
+    return statistics.geometric_mean(rates) if rates and min(rates) > 0 and not wrong else None
+
+
+def _plan(site: Site) -> Plan:
+    """A bucket, and a quarter of one, or what fits into a quarter of a second."""
+    usual = plan_of(site)
+    largest = min(BUCKET_BYTES, max(usual.sizes)) // 1024 * 1024
+    return Plan(usual.backend, (KIND,), (largest // 4 // 1024 * 1024, largest), ITERATIONS, usual.seconds)

@@ -1,0 +1,71 @@
+"""What may be set for a training without a change of its program; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clusterwright.check.tune.knobs import Knob, of_network
+from clusterwright.spec.job import Job
+from clusterwright.units import MiB, format_size
+
+MICROBATCH = 8  # what the recipe gpt does where the file says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where it runs: the backend of its collectives, the interface for gradients, and CPUs of a host."""
+
+    backend: str
+    interface: str
+    cpus: int
+
+
+def knobs(job: Job, place: Place) -> tuple[Knob, ...]:
+    """Those that can matter to this job."""
+    return (*_threads(job, place), *(_gradients(place) if job.nodes > 1 else ()), *_pieces(job))
+
+
+def usual(job: Job, place: Place) -> dict[str, str]:
+    """What is so without being said: by our launcher, by torch, or by the file in other words."""
+    said = job.gradients
+    return {
+        "OMP_NUM_THREADS": str(_threads_of_a_rank(job, place)),
+        "GLOO_SOCKET_IFNAME": place.interface,
+        "NCCL_SOCKET_IFNAME": place.interface,
+        "gradients.bucket": format_size(said.bucket or 25 * MiB),
+        "gradients.compress": said.compress,
+        "arguments.microbatch": str(job.arguments.get("microbatch", MICROBATCH)),
+    }
+
+
+def _threads_of_a_rank(job: Job, place: Place) -> int:
+    return max(1, place.cpus // job.gpus_per_node)
+
+
+def _threads(job: Job, place: Place) -> Iterator[Knob]:
+    """Up to twice the share of a rank; binding only where one rank has the host, as it binds all to the same CPUs."""
+    most = 2 * _threads_of_a_rank(job, place)
+    counts = tuple(str(2**power) for power in range(most.bit_length()) if 2**power <= most)
+    yield Knob("OMP_NUM_THREADS", counts, "too many threads wait for each other, too few leave CPUs idle")
+    if job.gpus_per_node == 1:
+        yield Knob("OMP_PROC_BIND", ("true",), "a thread that stays on its CPU keeps its caches")
+
+
+def _gradients(place: Place) -> Iterator[Knob]:
+    yield from of_network(place.backend, place.interface)
+    sizes = tuple(format_size(size * MiB) for size in (1, 4, 100))
+    yield Knob(
+        "gradients.bucket", sizes, "small ones leave earlier, beside the backward pass; large ones cost less"
+    )
+    why = "half the bytes travel; gradients are rounded to 16 bits, so results change"
+    yield Knob("gradients.compress", ("bf16", "fp16"), why, numbers=True)
+
+
+def _pieces(job: Job) -> Iterator[Knob]:
+    """The recipe keeps the batch of a step by accumulation, whatever its pieces."""
+    if job.recipe == "gpt" and not (job.parallel and job.parallel.micro_batch > 1):
+        now = int(job.arguments.get("microbatch", MICROBATCH))
+        sizes = (str(size) for size in (now // 2, now * 2, now * 4) if size > 0)
+        why = "larger pieces use a device better and take more memory; the batch of a step stays"
+        yield Knob("arguments.microbatch", tuple(sizes), why)

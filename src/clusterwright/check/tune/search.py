@@ -1,0 +1,156 @@
+"""Which settings win: each knob's values, halved by what they measure, then the best of each together; pure.
+
+Every batch holds the default, so that all is compared with what was measured beside it and not with an hour ago.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from clusterwright.check.tune.knobs import DEFAULT, Knob, Settings, singles
+
+Batch = tuple[Settings, ...]  # to measure once each, in this order
+Measured = Mapping[Settings, float | None]  # larger is better; None where it did not run at all
+Search = Generator[Batch, Measured, "Outcome"]
+
+ROUNDS = 4  # ours: in which the values of a knob are halved; of eight, one is left
+FINAL = 7  # ours: repeats of the default and the winner side by side; of 7 pairs all but one must agree
+AGREE = 6 / 7
+LEAST_GAIN = 0.01  # ours: below one part in a hundred nobody should have to carry a setting along
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One measurement: of what, in which batch, how much; None where it did not run."""
+
+    batch: int
+    settings: Settings
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How it ended: every trial, and what won; the winner is the default when nothing beat it for certain."""
+
+    trials: tuple[Trial, ...]
+    best: Settings
+    won: bool
+    default: tuple[float, ...]
+    tuned: tuple[float, ...]
+
+    @property
+    def gain(self) -> float:
+        """Median of the best over the median of the default, measured side by side; 1 is no gain."""
+        return statistics.median(self.tuned) / statistics.median(self.default) if self.tuned else 1.0
+
+    @property
+    def winner(self) -> Settings:
+        """What to set from now on."""
+        return self.best if self.won else DEFAULT
+
+
+def search(knobs: Sequence[Knob], budget: int, seed: int) -> Search:
+    """Ask for batches until `budget` trials are spent, the final included; larger values are better.
+
+    The budget is kept whatever happens: with too few trials for all single changes, a random choice of them is tried.
+    """
+    random, trials, number = Random(seed), list[Trial](), 0  # noqa: S311 (an order of trials, no secret)
+    spare = budget - 2 * FINAL
+    alive = list(singles(knobs))
+    random.shuffle(alive)
+    alive = alive[: max(0, spare - 1)]
+    while alive and spare > len(alive) and number < ROUNDS:
+        spare -= len(alive) + 1
+        found = yield _mixed(alive, random)
+        trials += _told(number, found)
+        number += 1
+        alive = _halved(alive, trials)
+    best = _together(alive, trials)
+    if best.is_default:
+        return Outcome(tuple(trials), DEFAULT, won=False, default=(), tuned=())
+    for _ in range(FINAL):
+        found = yield _mixed([best], random)
+        trials += _told(number, found)
+        number += 1
+    return _concluded(trials, best, first=number - FINAL)
+
+
+def better(default: Sequence[float], tuned: Sequence[float]) -> bool:
+    """True when nearly every pair agrees, and the gain is more than the default's own spread."""
+    pairs = list(zip(default, tuned, strict=True))
+    if len(pairs) < FINAL:
+        return False
+    agreed = sum(two > one for one, two in pairs) / len(pairs)
+    middle = statistics.median(default)
+    gain = statistics.median(tuned) - middle
+    return agreed >= AGREE and gain > max(_spread(default), LEAST_GAIN * abs(middle))
+
+
+def _spread(values: Sequence[float]) -> float:
+    """Half the distance between the quartiles."""
+    low, _, high = statistics.quantiles(values, n=4)
+    return (high - low) / 2
+
+
+def _mixed(some: Sequence[Settings], random: Random) -> Batch:
+    """In a random order, with the default, so that a drift meets all alike."""
+    batch = [DEFAULT, *some]
+    random.shuffle(batch)
+    return tuple(batch)
+
+
+def _told(number: int, found: Measured) -> list[Trial]:
+    return [Trial(number, settings, value) for settings, value in found.items()]
+
+
+def _ratios(trials: Sequence[Trial]) -> dict[Settings, list[float]]:
+    """By settings: each value over the default's of the same batch; empty for what did not run once."""
+    beside = {trial.batch: trial.value for trial in trials if trial.settings.is_default}
+    ratios: dict[Settings, list[float]] = {}
+    broken = {trial.settings for trial in trials if trial.value is None}
+    for trial in trials:
+        base = beside.get(trial.batch)
+        if (
+            trial.value is not None
+            and base
+            and not trial.settings.is_default
+            and trial.settings not in broken
+        ):
+            ratios.setdefault(trial.settings, []).append(trial.value / base)
+    return ratios
+
+
+def _halved(alive: Sequence[Settings], trials: Sequence[Trial]) -> list[Settings]:
+    """The better half of each knob's values, without those that are worse than the default so far."""
+    ratios = _ratios(trials)
+    kept: list[Settings] = []
+    for variable in dict.fromkeys(each.pairs[0][0] for each in alive):
+        values = [each for each in alive if each.pairs[0][0] == variable and each in ratios]
+        values.sort(key=lambda each: -statistics.median(ratios[each]))
+        kept += [each for each in values[: -(-len(values) // 2)] if statistics.median(ratios[each]) > 1]
+    return kept
+
+
+def _together(alive: Sequence[Settings], trials: Sequence[Trial]) -> Settings:
+    """The best value of each knob that is worth setting, all at once."""
+    ratios = _ratios(trials)
+    good = [each for each in alive if statistics.median(ratios[each]) > 1 + LEAST_GAIN]
+    good.sort(key=lambda each: statistics.median(ratios[each]))
+    best = DEFAULT
+    for each in good:
+        best = best.merged(each)
+    return best
+
+
+def _concluded(trials: Sequence[Trial], best: Settings, first: int) -> Outcome:
+    final = [trial for trial in trials if trial.batch >= first]
+    rows: dict[int, dict[bool, float]] = {}
+    for trial in final:
+        if trial.value is not None:
+            rows.setdefault(trial.batch, {})[trial.settings.is_default] = trial.value
+    whole = [row for row in rows.values() if len(row) == 2]  # noqa: PLR2004 (a pair)
+    default, tuned = tuple(row[True] for row in whole), tuple(row[False] for row in whole)
+    return Outcome(tuple(trials), best, won=better(default, tuned), default=default, tuned=tuned)

@@ -1,0 +1,143 @@
+"""Settings of a training, tried on hosts that one job holds: its own program, for some steps each time."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from clusterwright.check.bench.kinds.collectives import plan_of
+from clusterwright.check.bench.site import Site, port
+from clusterwright.check.bench.stage import Answer, Part
+from clusterwright.check.tune import of_training
+from clusterwright.check.tune.knobs import Knob, Settings, chosen
+from clusterwright.check.tune.trials import Budget, Trials, Tuned, told
+from clusterwright.check.tune.written import OF_JOB, with_settings
+from clusterwright.plan.gradients import ENOUGH, Training, advised
+from clusterwright.spec.job import Job
+from clusterwright.spec.load import job_of
+from clusterwright.spec.reader import read
+
+SKIPPED = 3  # steps: caches and the workers of a loader fill, torch chooses its kernels
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A training: the job file's text, and how a job becomes the shell script of a rank."""
+
+    text: str
+    script: Callable[[Job], str]
+    steps: int = 20
+    limit_s: float = 600.0  # of one trial
+
+    @property
+    def job(self) -> Job:
+        """As the file says it now."""
+        return self.with_settings(Settings())
+
+    def with_settings(self, settings: Settings) -> Job:
+        """As the file would say it with these settings: what is tried is what would be written."""
+        return job_of(read(with_settings(self.text, settings, OF_JOB), "the job file with trial settings"))
+
+
+def tune_training(
+    site: Site, subject: Subject, budget: Budget, names: Sequence[str] = (), *, numbers: bool = False
+) -> Tuned:
+    """Steps a second of the training, once for each trial.
+
+    Raises:
+        WrightError: it does not run as it is, or there is no such knob.
+    """
+    job, runs = subject.job, Runs(site, subject)
+    _knobs(site, job, runs, names, numbers=numbers)  # refuses unknown names before anything runs
+    trials = Trials(runs.measure, lambda value: told(value, "1/s"), site.say)
+    trials.rehearse()
+    knobs = _knobs(site, job, runs, names, numbers=numbers)  # now that the CPUs of a host are known
+    outcome = trials.search(knobs, budget)
+    rates = [each.value for each in outcome.trials if each.settings.is_default and each.value]
+    notes = (*_losses(runs, outcome.best), *_network(site, job, runs, rates))
+    subject_name = f"job `{job.name}` on {len(site.stage.hosts)} hosts, {subject.steps} steps a trial"
+    return Tuned(subject_name, "steps a second", "1/s", knobs, budget, outcome, notes)
+
+
+def _knobs(site: Site, job: Job, runs: Runs, names: Sequence[str], *, numbers: bool) -> tuple[Knob, ...]:
+    """Those to try, each without the value that it has now."""
+    place = of_training.Place(plan_of(site).backend, runs.interface(site.stage.hosts[0]), runs.cpus)
+    said = {**site.cluster.jobs.variables, **job.environment.variables}
+    now = {**of_training.usual(job, place), **said}
+    return chosen(of_training.knobs(job, place), names, now, numbers=numbers)
+
+
+def _losses(runs: Runs, best: Settings) -> Iterator[str]:
+    if best in runs.losses and not best.is_default:
+        losses = f"{runs.losses[Settings()]:.6g}, with {best} {runs.losses[best]:.6g}"
+        yield f"loss of the last step that was measured: {losses}"
+
+
+def _network(site: Site, job: Job, runs: Runs, rates: Sequence[float]) -> Iterator[str]:
+    """Where gradients would take a part of the step even at line rate, what spares the network."""
+    if not runs.parameters or not rates or job.nodes == 1:
+        return
+    rate, step_s = site.network.rate / site.rate_divisor, 1 / statistics.median(rates)
+    seconds = Training(4.0 * runs.parameters, step_s, job.nodes, rate / 8).transfer_s()
+    own_s = max(step_s - seconds, step_s / 10)
+    best = advised(Training(4.0 * runs.parameters, own_s, job.nodes, rate / 8))
+    if seconds > (1 - ENOUGH) * step_s:
+        yield (
+            f"gradients take {seconds:.2g} s of a step of {step_s:.2g} s at line rate; `{best.way.setting}` would leave"
+            f" {best.efficiency:.0%} of a step (cost: {best.way.cost}; wright plan gradients)"
+        )
+
+
+@dataclass(slots=True)
+class Runs:
+    """Runs the training, each time at ports of its own; keeps what it learns on the way."""
+
+    site: Site
+    subject: Subject
+    number: int = 0
+    cpus: int = 1  # of a host, as its ranks see them
+    parameters: int | None = None  # that the training tracks
+    losses: dict[Settings, float] = field(default_factory=dict)
+
+    def measure(self, settings: Settings) -> float | None:
+        """Steps a second, by the mean, so that stalls of a loader count; None where it did not run well."""
+        self.number += 1
+        answers = self.site.stage.do(self._parts(self.subject.with_settings(settings)))
+        if wrong := {host: each.why for host, each in answers.items() if each.why}:
+            host, why = next(iter(wrong.items()))
+            self.site.say(f"{host}: {why}")
+            return None
+        return self._value(settings, answers)
+
+    def interface(self, host: str) -> str:
+        """That of the network for gradients."""
+        found: str = self.site.facts[host]["interfaces"].get(self.site.address(host), "")
+        return found
+
+    def _parts(self, job: Job) -> dict[str, Part]:
+        hosts, here = self.site.stage.hosts, job.gpus_per_node
+        shared = {
+            "name": f"{self.number:05}", "script": self.subject.script(job), "workdir": job.environment.workdir or "",
+            "address": self.site.address(hosts[0]), "port": port(self.number), "ranks": len(hosts) * here,
+            "ranks_here": here, "skip": SKIPPED, "steps": self.subject.steps,
+        }  # fmt: skip
+        return {
+            host: Part(
+                "trial",
+                {**shared, "first_rank": index * here, "interface": self.interface(host)},
+                self.subject.limit_s,
+            )
+            for index, host in enumerate(hosts)
+        }
+
+    def _value(self, settings: Settings, answers: dict[str, Answer]) -> float | None:
+        if len(answers) < self.subject.job.nodes:
+            return None
+        found = answers[self.site.stage.hosts[0]].document
+        self.cpus, self.parameters = found["cpus"], found.get("parameters")
+        if found["loss"] is None:  # not finite
+            self.site.say("the loss is not finite")
+            return None
+        self.losses[settings] = found["loss"]
+        return len(found["seconds"]) / float(sum(found["seconds"]))

@@ -1,0 +1,102 @@
+"""The search, driven: every trial measured and told, within the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from clusterwright.check.bench.words import amount
+from clusterwright.check.tune.knobs import DEFAULT, Knob, Settings
+from clusterwright.check.tune.search import FINAL, Outcome, search
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+Measure = Callable[[Settings], float | None]  # larger is better; None where it did not run
+# The rehearsal, one batch of the default beside one setting, and the last comparison.
+LEAST = 1 + 2 + 2 * FINAL
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many trials may be spent, and the seed of their order.
+
+    Raises:
+        WrightError: nothing could be tried with so few.
+    """
+
+    trials: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.trials < LEAST:
+            raise WrightError.of(
+                "tune-budget",
+                f"{self.trials} trials are too few to try anything: {2 * FINAL} are for the last comparison alone",
+                f"--budget {LEAST} tries one setting; with 60 every setting has its turn",
+                exit_code=EXIT_USAGE,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What came of it, and what was tried; values are of `quantity` in `unit`, larger is better."""
+
+    subject: str
+    quantity: str
+    unit: str
+    knobs: tuple[Knob, ...]
+    budget: Budget
+    outcome: Outcome
+    notes: tuple[str, ...] = ()
+    line: float = 0.0  # what could be reached at most, where that is known
+
+    def told(self, value: float) -> str:
+        """For people."""
+        return told(value, self.unit, self.line)
+
+
+def told(value: float, unit: str, line: float = 0.0) -> str:
+    """A rate of steps as the time of one; a bandwidth beside the line's, where that is known."""
+    if unit == "1/s":
+        return f"{amount(1 / value, 's')} a step"
+    return amount(value, unit) + (f", {value / line:.0%} of the line" if line else "")
+
+
+@dataclass(slots=True)
+class Trials:
+    """Counts trials, and tells of each."""
+
+    measure: Measure
+    told: Callable[[float], str]
+    say: Callable[[str], None]
+    spent: int = 0
+
+    def rehearse(self) -> None:
+        """The default once, before anything is compared with it.
+
+        Raises:
+            WrightError: it does not run.
+        """
+        if self._one(DEFAULT) is None:
+            raise WrightError.of(
+                "tune-nothing-ran",
+                "the first trial, with everything as it is now, did not run",
+                "what was said above is why; wright bench collectives FILE measures the hosts by themselves",
+            )
+
+    def search(self, knobs: Sequence[Knob], budget: Budget) -> Outcome:
+        """The outcome, after as many trials as are left."""
+        asked = search(knobs, budget.trials - self.spent, budget.seed)
+        try:
+            batch = next(asked)
+            while True:
+                batch = asked.send({settings: self._one(settings) for settings in batch})
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            return outcome
+
+    def _one(self, settings: Settings) -> float | None:
+        self.spent += 1
+        value = self.measure(settings)
+        said = "did not run" if value is None else self.told(value)
+        self.say(f"trial {self.spent}: {settings}: {said}")
+        return value

@@ -1,0 +1,30 @@
+"""A file's text with what tuning has found; pure.
+
+A setting with a dot in its name is a field of the job file; any other is an environment variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import unified_diff
+
+from clusterwright.build.change.edit import put
+from clusterwright.check.tune.knobs import Settings
+
+OF_CLUSTER, OF_JOB = ("jobs", "variables"), ("environment", "variables")
+
+
+def with_settings(text: str, settings: Settings, variables: Iterable[str] = OF_CLUSTER) -> str:
+    """Each setting at its place, instead of its older value; all else stays to the letter."""
+    for name, value in settings.pairs:
+        place = tuple(name.split(".")) if "." in name else (*variables, name)
+        text = put(text, place, value)
+    return text
+
+
+def difference(before: str, after: str, name: str) -> str:
+    """What is written, as `patch` reads it; `patch -R` takes it back."""
+    lines = unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )

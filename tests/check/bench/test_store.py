@@ -1,0 +1,130 @@
+"""What is kept of benches, and what two of them come to."""
+
+import sqlite3
+
+import pytest
+
+from clusterwright.check.bench.compare import compare
+from clusterwright.check.bench.measure import Measurement
+from clusterwright.check.bench.store import SCHEMA, Stored, file_of, keep, read, runs
+from clusterwright.check.verdict import Status, Verdict
+from clusterwright.errors import WrightError
+
+VERSIONS = {"a": {"kernel": "6.1.0", "nccl": "2.21.5"}, "b": {"kernel": "6.1.0", "nccl": "2.21.5"}}
+
+
+def measured(subject, value, *, unit="bytes/s", hosts=("a", "b"), **conditions):
+    """One measurement of a network."""
+    return Measurement("network", subject, "bandwidth", unit, value, hosts, {"tool": "iperf3", **conditions})
+
+
+def run(*measurements, versions=VERSIONS):
+    """One bench of two hosts."""
+    verdicts = (Verdict("a", "network", Status.WARN, "5 B/s", "9 B/s", "reseat it", "sending"),)
+    return Stored(
+        0, "network", 1_700_000_000.0, "17", ("a", "b"), ("note",), measurements, verdicts, versions
+    )
+
+
+def test_what_was_kept_is_read_again(tmp_path):
+    """Measurements with their conditions, verdicts, notes, and the versions of every host."""
+    path = tmp_path / "bench.sqlite"
+    number = keep(path, run(measured("a>b", 5.0, size=8), measured("b>a", 6.0)))
+
+    found = read(path, number)
+    assert found.measurements == (measured("a>b", 5.0, size=8), measured("b>a", 6.0))
+    assert found.verdicts == run().verdicts
+    assert (found.bench, found.job, found.hosts, found.notes) == ("network", "17", ("a", "b"), ("note",))
+    assert found.versions == VERSIONS
+
+
+def test_every_row_has_the_versions_of_its_hosts(tmp_path):
+    """So that one row says under what it was taken."""
+    path = tmp_path / "bench.sqlite"
+    keep(path, run(measured("a", 5.0, hosts=("a",))))
+
+    with sqlite3.connect(path) as base:
+        (versions,) = base.execute("SELECT versions FROM measurements").fetchone()
+    base.close()
+    assert versions == '{"a": {"kernel": "6.1.0", "nccl": "2.21.5"}}'
+
+
+def test_the_list_is_newest_first_with_its_verdicts_counted(tmp_path):
+    """Each run has a number of its own."""
+    path = tmp_path / "bench.sqlite"
+    one, other = keep(path, run(measured("a>b", 5.0))), keep(path, run())
+
+    listed = runs(path)
+    assert [row.id for row in listed] == [other, one]
+    assert listed[1].measurements == 1
+    assert listed[0].statuses == {"warn": 1}
+
+
+def test_a_file_of_a_newer_version_is_left_alone(tmp_path):
+    """Named, with the mend."""
+    path = tmp_path / "bench.sqlite"
+    keep(path, run())
+    with sqlite3.connect(path) as base:
+        base.execute(f"PRAGMA user_version = {SCHEMA + 1}")
+    base.close()
+
+    with pytest.raises(WrightError, match=f"bench-store-newer.*has schema {SCHEMA + 1}"):
+        keep(path, run())
+
+
+def test_a_number_that_is_not_there_names_those_that_are(tmp_path):
+    """And says how to make one where there is none."""
+    path = tmp_path / "bench.sqlite"
+    with pytest.raises(WrightError, match="run one: wright bench network"):
+        read(path, 1)
+    number = keep(path, run())
+    with pytest.raises(WrightError, match=f"the last ones are {number}"):
+        read(path, 99)
+
+
+def test_results_lie_with_the_clusters_other_state(tmp_path, monkeypatch):
+    """Beside its receipts and keys."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    assert file_of("lab") == tmp_path / "clusterwright" / "lab" / "bench.sqlite"
+
+
+def test_only_what_moved_beyond_its_own_spread_has_changed():
+    """Repeats that lie 20 % apart hide a change of 10 %; equal ones show it."""
+    before = run(measured("a>b", 100.0), measured("a>b", 80.0), measured("b>a", 100.0))
+    after = run(measured("a>b", 90.0), measured("b>a", 90.0))
+
+    found = compare(before, after)
+    assert {change.subject: change.changed for change in found.changes} == {"a>b": False, "b>a": True}
+    assert found.changes[0].subject == "b>a"
+    assert found.changes[0].ratio == 0.9
+
+
+def test_other_conditions_are_another_quantity():
+    """A figure of our own stream says nothing against one of iperf3; the number of the pass is no condition."""
+    before = run(
+        Measurement("network", "a>b", "bandwidth", "bytes/s", 9.0, ("a",), {"tool": "tcp", "pass": 1})
+    )
+    same = run(Measurement("network", "a>b", "bandwidth", "bytes/s", 9.0, ("a",), {"tool": "tcp", "pass": 2}))
+
+    assert compare(before, run(measured("a>b", 9.0))).changes == ()
+    assert compare(before, run(measured("b>a", 9.0))).only_after == ("b>a",)
+    assert len(compare(before, same).changes) == 1
+
+
+def test_times_are_compared_by_the_shortest():
+    """Lower is better there."""
+    before, after = (
+        run(measured("x", 2.0, unit="s"), measured("x", 1.0, unit="s")),
+        run(measured("x", 3.0, unit="s")),
+    )
+
+    assert compare(before, after).changes[0].before == 1.0
+
+
+def test_versions_that_differ_are_named():
+    """Hosts that differ among themselves too."""
+    upgraded = {"a": {"kernel": "6.1.0", "nccl": "2.27.3"}, "b": {"kernel": "6.1.0", "nccl": "2.21.5"}}
+
+    found = compare(run(measured("a", 1.0)), run(measured("a", 1.0), versions=upgraded))
+    assert found.versions == (("nccl", "2.21.5", "2.21.5, 2.27.3"),)

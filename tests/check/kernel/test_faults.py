@@ -1,0 +1,76 @@
+"""Faults in the kernel's log, what is harmless, and what nobody has explained."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from clusterwright.check.kernel.faults import faults, known, seen, telling, unknown_kinds
+from clusterwright.check.kernel.lines import Line
+
+LINES = tomllib.loads((Path(__file__).parent / "lines.toml").read_text())
+
+
+def at(text, time_s=0.0, priority=4):
+    """A line that warns."""
+    return Line(time_s, priority, text)
+
+
+@pytest.mark.parametrize("row", LINES["fault"], ids=lambda row: row["text"][:50])
+def test_a_line_is_the_fault_that_it_is(row):
+    """From public threads and kernel sources, and other lines of the same kind; with the part that it names."""
+    least = next(each.least for each in faults() if each.name == row["name"])
+
+    (found,) = seen([at(row["text"])] * least, 0)
+
+    assert (found.fault.name, found.part) == (row["name"], row.get("part", ""))
+
+
+def test_every_fault_has_a_line():
+    """A pattern without a line that it has to match is a guess."""
+    assert {row["name"] for row in LINES["fault"]} == {each.name for each in faults()}
+
+
+@pytest.mark.parametrize("text", LINES["harmless"]["lines"])
+def test_a_harmless_line_is_no_finding(text):
+    """Neither a fault nor unknown."""
+    assert [each for each in seen([at(text)], 0) if each.fault.severity != "none"] == []
+    assert unknown_kinds([at(text)]) == {}
+
+
+@pytest.mark.parametrize("text", LINES["unknown"]["lines"])
+def test_a_line_that_nobody_has_explained_is_told(text):
+    """Once for each kind, whatever its numbers are."""
+    other = re.sub(r"\d", "7", text)
+
+    found = unknown_kinds([at(text), at(other), at(text, priority=6)])
+
+    assert list(found.values()) == [(2, text)]
+
+
+def test_a_few_corrected_errors_are_no_fault():
+    """Single bits flip in sound memory; it is the number of them that counts."""
+    line = "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#1_DIMM#0"
+
+    assert seen([at(line)] * 4, 0) == ()
+    assert seen([at(line)] * 5, 0)[0].times == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "hours", "holds"), [("nfs-server-silent", 2, False), ("raid-failed", 99, True)]
+)
+def test_a_fault_is_over_after_its_time(name, hours, holds):
+    """A server that was silent in the night is no fault in the morning; a lost disk is."""
+    text = next(row["text"] for row in LINES["fault"] if row["name"] == name)
+
+    assert bool(seen([at(text)], hours * 3600)) is holds
+
+
+def test_a_host_sends_every_line_that_counts():
+    """What is told at a priority below a warning is asked for by the same patterns."""
+    asked = re.compile("|".join(f"(?:{each})" for each in telling()))
+
+    assert all(asked.search(row["text"]) for row in LINES["fault"])
+    assert asked.search("NVRM: Xid (PCI:0000:61:00): 79")
+    assert all(row.reason for row in known())

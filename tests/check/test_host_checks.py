@@ -1,0 +1,110 @@
+"""Checks of disks, memory, clocks and processes of a host against recorded words of the tools."""
+
+from pathlib import Path
+
+import pytest
+
+from clusterwright.check import registry
+from clusterwright.check.fact import Want
+from clusterwright.check.verdict import Verdict
+from clusterwright.spec.load import load_cluster
+
+ROOT = Path(__file__).parents[2]
+RECORDED = Path(__file__).parent / "facts"
+CHECKS = {each.id: each for each in registry.all_checks()}
+
+
+@pytest.fixture(scope="module")
+def want():
+    """A host with eight NVMe disks and two shared folders."""
+    cluster = load_cluster(ROOT / "examples/hgx/cluster.yaml")
+    return Want(cluster, next(host for host in cluster.hosts() if host.group.gpus))
+
+
+def judged(want, check, case):
+    """Every verdict of the check on this recorded output."""
+    (fact,) = CHECKS[check].needs
+    found = CHECKS[check].judge(want, fact.parse((RECORDED / fact.id / f"{case}.txt").read_text()))
+    return [found] if isinstance(found, Verdict) else list(found)
+
+
+@pytest.mark.parametrize(
+    ("check", "case", "found"),
+    [
+        ("clocksource_quick", "dell", ["ok tsc"]),
+        ("clocksource_quick", "virtual", ["ok kvm-clock"]),
+        ("clocksource_quick", "tsc_lost", ["warn hpet"]),
+        ("memory_sound", "sound", ["ok none; 3 corrected since boot"]),
+        ("memory_sound", "uncorrected", ["fail 2 on mc1"]),
+        (
+            "memory_sound",
+            "none_counted",
+            ["skipped the kernel counts no memory errors here (no EDAC driver)"],
+        ),
+        ("file_systems_answer", "lab_compute", ["ok 2 answer at once"]),
+        (
+            "file_systems_answer",
+            "server_gone",
+            [
+                "fail /lustre: no answer",
+                "warn /shared took 2.4 s",
+                "fail /scratch: Input/output error",
+            ],
+        ),
+        ("processes_move", "lab_compute", ["ok every process moves"]),
+        (
+            "processes_move",
+            "waits_for_nfs",
+            [
+                "warn stuck: python3 (4711), python3 (4712), ls (4713), ...",
+                "warn 30 zombies: sh (5000), sh (5001), sh (5002), ...",
+            ],
+        ),
+        ("raid_whole", "whole", ["ok md0, md127"]),
+        ("raid_whole", "one_failed", ["fail md0: 1 of 2 disks, nvme1n1p2 failed"]),
+        ("raid_whole", "recovers", ["warn md1: 3 of 4 disks, recovery 8.1%"]),
+        ("raid_whole", "inactive", ["fail md127: inactive"]),
+        ("raid_whole", "none", ["skipped no software RAID"]),
+        ("nvme_sound", "two_sound", ["ok 2 disks"]),
+        (
+            "nvme_sound",
+            "one_worn_one_broken",
+            [
+                "warn /dev/nvme0: 104 % of its life used",
+                "fail /dev/nvme10: spare below its limit, unreliable, read-only",
+                "warn /dev/nvme10: 12 errors of its medium",
+            ],
+        ),
+        ("disks_present", "eight_and_a_system_disk", ["ok 8 of kind nvme and about 3.84 TB"]),
+        ("disks_present", "old_lsblk", ["fail 1 of kind nvme and about 3.84 TB"]),
+        ("reboot_expected", "orderly", ["ok up 24.0 h"]),
+        ("reboot_expected", "crashed", ["warn went down by itself 1.0 h ago"]),
+        ("reboot_expected", "no_journal", ["skipped no journal of the boot before is kept"]),
+    ],
+)
+def test_what_a_tool_says_comes_to_a_verdict(want, check, case, found):
+    """Status and words; each that is not ok has a mend of its own or the check's."""
+    assert [f"{each.status.value} {each.saw}" for each in judged(want, check, case)] == found
+    assert all(each.want for each in judged(want, check, case) if each.status.value in ("fail", "warn"))
+
+
+def test_one_odd_bios_in_a_group_is_told_on_its_host(want):
+    """Compared within the group alone: control hosts may be another make."""
+    machine = CHECKS["machines_equal"].needs[0]
+    read = {
+        case: machine.parse((RECORDED / "machine" / f"{case}.txt").read_text())
+        for case in ("dell", "tsc_lost")
+    }
+    have = {
+        "control1": read["tsc_lost"],
+        "hgx01": read["dell"],
+        "hgx02": read["dell"],
+        "hgx03": read["tsc_lost"],
+    }
+
+    found = {each.subject: each for each in CHECKS["machines_equal"].judge(want.cluster, have)}
+
+    assert {host: each.status.value for host, each in found.items()} == {
+        "control1": "ok", "hgx01": "ok", "hgx02": "ok", "hgx03": "warn",
+    }  # fmt: skip
+    assert found["hgx03"].saw == "Supermicro SYS-821GE-TNHR, BIOS 2.1 of 01/05/2024, 2 NUMA nodes"
