@@ -19,7 +19,8 @@ class LocalRun:
         self.folder, self.process = folder, None
 
     def start(self, *, policy="successor", nodes=2, spares=0, steps=1000, pause=0.05, fail_at=0, **more):
-        """Begin; `more` are further options of the supervisor."""
+        """Begin; `more` are further options of the supervisor; `script` is what it runs, with `env`."""
+        script, env = more.pop("script", COUNTING), more.pop("env", {})
         options = {
             "run": self.folder, "nodes": nodes, "ranks": 2, "spares": spares, "min-nodes": 1, "on-host-loss": policy,
             "silence": 3, "checkpoints": self.folder / "checkpoints", "every": "steps:5",
@@ -29,8 +30,8 @@ class LocalRun:
         argv = [f"--{name}={value}" for name, value in options.items()]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "clusterwright.train.agent.standin", *argv, "--local", "--",
-             COUNTING, str(steps), str(pause), str(fail_at)],
-            env={**os.environ, "PYTHONPATH": str(SOURCE)}, start_new_session=True,
+             script, str(steps), str(pause), str(fail_at)],
+            env={**os.environ, "PYTHONPATH": f"{SOURCE}:{self.folder.parent}", **env}, start_new_session=True,
         )  # fmt: skip
         return self
 
@@ -45,7 +46,7 @@ class LocalRun:
             if kind in (None, event["event"]) and all(event.get(name) == value for name, value in wanted.items())
         ]  # fmt: skip
 
-    def until(self, seen, limit_s=90):
+    def until(self, seen, limit_s=150):
         """What `seen` returns, once it is something."""
         end = time.monotonic() + limit_s
         while time.monotonic() < end:
@@ -67,7 +68,7 @@ class LocalRun:
     def finish(self):
         """Let the training reach its end soon, and wait; the exit code."""
         (self.folder / "enough").touch()
-        return self.process.wait(timeout=90)
+        return self.process.wait(timeout=150)
 
     def outcome(self):
         """How the run ended."""
@@ -90,7 +91,17 @@ class LocalRun:
 @pytest.fixture
 def local_run(tmp_path):
     """A run that has not begun; whatever is left of it afterwards is ended."""
-    run = LocalRun(tmp_path / "counting-20261121-120000")
+    yield from _local_run(tmp_path / "counting-20261121-120000")
+
+
+@pytest.fixture
+def other_run(tmp_path):
+    """A second one, to compare with."""
+    yield from _local_run(tmp_path / "other-20261121-120000")
+
+
+def _local_run(folder):
+    run = LocalRun(folder)
     run.folder.mkdir()
     yield run
     if run.process:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -26,6 +27,8 @@ def event(kind, **more):
 def main():
     """Count to the first argument or until it is `enough`, pausing for the second; fail at the step of the third."""
     until, pause, fail_at = int(sys.argv[1]), float(sys.argv[2]), int((sys.argv[3:] or ["0"])[0])
+    asked = []
+    signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     step = max([int(path.name[5:]) for path in CHECKPOINTS.glob("step-*")], default=0)
     event("resumed", step=step, pid=os.getpid())
     sys.stdout.write(f"rank {RANK} of {os.environ['WORLD_SIZE']} from step {step}\n")
@@ -34,7 +37,7 @@ def main():
         step += 1
         if step == fail_at:
             sys.exit(f"rank {RANK} fails at step {step}, as told")
-        stop = (RUN / "stop").exists()
+        stop = bool(asked) or (RUN / "stop").exists()
         if RANK == 0:
             event("step", step=step, loss=1 / step)
             if stop or step % EVERY == 0:

@@ -1,4 +1,5 @@
 import json
+import os
 import stat
 import threading
 
@@ -21,14 +22,23 @@ def test_numbers_of_the_chain_are_given_once(tmp_path):
 
 
 def test_a_later_job_takes_the_run_from_an_earlier_one(tmp_path):
-    """The earlier one sees it and lets go."""
+    """The earlier one sees it, and which job it is, and lets go."""
     folder = Folder(str(tmp_path))
     first = folder.join_chain("7")
-    assert folder.is_newest(first)
+    assert folder.after(first) == ""
 
     folder.join_chain("8")
 
-    assert not folder.is_newest(first)
+    assert folder.after(first) == "8"
+
+
+def test_a_job_counts_once_however_many_supervisors_it_had(tmp_path):
+    """A supervisor that is followed inside its job uses up no successor."""
+    folder = Folder(str(tmp_path))
+    for job_id in ("7", "7", "7", "8"):
+        folder.join_chain(job_id)
+
+    assert [folder.jobs_to(number) for number in (1, 3, 4)] == [1, 1, 2]
 
 
 def test_the_token_is_one_and_private(tmp_path):
@@ -83,3 +93,42 @@ def test_an_event_is_one_line(tmp_path):
     }.items() <= first.items()
     assert second["outcome"] == "finished"
     assert second["time"] >= first["time"]
+
+
+def test_a_full_disk_ends_nothing(tmp_path, capfd):
+    """Events are lost, which is said once; when there is room again, the next one stands on a line of its own."""
+    events = Events(Folder(str(tmp_path)), "agent", "gpu-node1")
+    path = tmp_path / "events" / "agent.jsonl"
+    path.symlink_to("/dev/full")
+    events.write("standby", 1)
+    events.write("standby", 1)
+    assert capfd.readouterr().err.count("No space left on device") == 1
+
+    path.unlink()
+    path.write_text('{"time": 1, "eve')
+    events.write("host_ready", 1)
+
+    assert json.loads(path.read_text().splitlines()[-1])["event"] == "host_ready"
+
+
+def test_a_document_that_does_not_fit_leaves_the_old_one(tmp_path, capfd):
+    """A supervisor beats on, on a full disk."""
+    folder = Folder(str(tmp_path))
+    folder.write("pulse", {"beats": 1})
+    (tmp_path / f".pulse.{os.getpid()}").symlink_to("/dev/full")
+
+    assert not folder.write("pulse", {"beats": 2})
+    assert folder.read("pulse") == {"beats": 1}
+    assert "pulse is not written" in capfd.readouterr().err
+
+
+def test_who_trained_is_told_by_the_logs(tmp_path):
+    """In the order that is asked for; a file of another name is no host."""
+    folder = Folder(str(tmp_path))
+    for name in ("b", "a", "stacks"):
+        (tmp_path / "logs" / "3" / name).mkdir(parents=True)
+
+    assert folder.who_trained(3, ("a", "b", "c")) == ("a", "b")
+    assert folder.who_trained(3, ("a", "b", "c"), lost=("a",)) == ("b",)
+    assert folder.who_trained(3, ("a", "b", "c"), lost=("a", "b")) == ("a", "b")
+    assert folder.who_trained(2, ("a", "b", "c")) == ()

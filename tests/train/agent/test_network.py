@@ -17,14 +17,22 @@ def test_a_network_that_the_host_is_not_on_is_none():
 
 def test_a_port_that_is_taken_is_passed_over():
     """The next one of the range is handed out."""
-    first = network.bindable_port("127.0.0.1", 4242)
-    with socket.create_server(("127.0.0.1", first)):
-        second = network.bindable_port("127.0.0.1", 4242)
+    with network.listen("127.0.0.1", 4242) as first, network.listen("127.0.0.1", 4242) as second:
+        ports = first.getsockname()[1], second.getsockname()[1]
 
-    assert network.FIRST_PORT <= first < second <= network.LAST_PORT
+    assert network.FIRST_PORT <= ports[0] < ports[1] <= network.LAST_PORT
+
+
+def test_what_listens_can_be_reached():
+    """Whoever is told the port finds somebody there."""
+    with (
+        network.listen("127.0.0.1", 77) as listener,
+        socket.create_connection(listener.getsockname()) as line,
+    ):
+        assert line.getpeername() == listener.getsockname()
 
 
 def test_an_address_of_another_host_is_an_error():
     """It is not mistaken for a range without free ports."""
     with pytest.raises(OSError, match="assign"):
-        network.bindable_port("192.0.2.1", 1)
+        network.listen("192.0.2.1", 1)

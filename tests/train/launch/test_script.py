@@ -90,8 +90,8 @@ def test_the_supervisor_understands_its_options(name, cluster, a_job, tmp_path):
         ({"gpus_per_node": 5}, "too-many-gpus"),
         ({"nodes": 4, "recovery": {"on_host_loss": "spare", "spare_nodes": 1}}, "too-many-nodes"),
         ({"partition": "debug"}, "unknown-name"),
-        ({"container": {"image": "/shared/torch.sqsh"}}, "container-not-done"),
-        ({"data": [{"path": "/shared/text", "stage": "local"}]}, "staging-not-done"),
+        ({"container": {"image": "/shared/torch.sqsh"}}, "container-runtime"),
+        ({"data": [{"path": "/shared/text", "stage": "local"}]}, "no-scratch"),
     ],
 )
 def test_a_job_that_does_not_fit_is_refused(fields, code, cluster, a_job):
@@ -114,3 +114,14 @@ def test_true_is_the_bare_option_and_false_is_none(cluster, a_job):
     text = script(a_job(arguments={"compile": True, "profile": False, "learning_rate": 0.001}), cluster, RUN)
 
     assert "-- -m clusterwright.train.recipes.gpt --compile --learning-rate=0.001" in text
+
+
+def test_what_the_cluster_sets_for_all_jobs_is_said_and_a_job_may_say_otherwise(cluster, a_job):
+    """The job's own value wins, and each variable is exported once."""
+    variables = {"NCCL_ALGO": "Tree", "OMP_NUM_THREADS": "4"}
+    tuned = cluster.model_copy(update={"jobs": cluster.jobs.model_copy(update={"variables": variables})})
+    text = script(a_job(environment={"variables": {"OMP_NUM_THREADS": "8"}}), tuned, RUN)
+
+    assert "export NCCL_ALGO=Tree\n" in text
+    assert "export OMP_NUM_THREADS=8\n" in text
+    assert "OMP_NUM_THREADS=4" not in text

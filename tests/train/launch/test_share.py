@@ -1,5 +1,6 @@
 """What a job asks of each host."""
 
+from clusterwright.build.render.slurm_conf import slurm_conf
 from clusterwright.train.launch.share import share
 
 
@@ -13,3 +14,13 @@ def test_hosts_with_too_few_gpus_have_no_say(cluster, a_job):
 
     assert share(a_job(gpus_per_node=2), mixed) == share(a_job(gpus_per_node=2), cluster)
     assert share(a_job(gpus_per_node=1), mixed).gres == "gpu:1"
+
+
+def test_all_gpus_of_a_host_ask_for_no_more_than_slurm_gives(cluster, a_job):
+    """What Slurm is told that a host has is less than what it was bought with."""
+    (row,) = [line for line in slurm_conf(cluster, "").splitlines() if line.startswith("NodeName=gpu-node")]
+    said = dict(word.split("=", 1) for word in row.split())
+
+    asked = share(a_job(gpus_per_node=4), cluster)
+    assert 0 < asked.memory_mib <= int(said["RealMemory"]) - int(said["MemSpecLimit"])
+    assert asked.cpus == int(said["Sockets"]) * int(said["CoresPerSocket"])

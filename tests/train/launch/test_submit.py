@@ -58,6 +58,18 @@ def test_a_run_has_its_folder_with_the_job_and_the_script(small, here, a_job):
     assert {"events", "logs", "checkpoints"} <= {path.name for path in folder.iterdir()}
 
 
+def test_a_submission_says_what_slurms_settings_will_cost(small, here, a_job, tmp_path):
+    """Read in the same command; the job id is still what comes last."""
+    scontrol = tmp_path / "bin" / "scontrol"
+    scontrol.write_text("#!/bin/sh\necho 'SlurmdTimeout           = 300 sec'\n")
+    scontrol.chmod(0o755)
+    made = submit(a_job(user="alice"), small, here)
+
+    assert made.job_id == "123"
+    assert "SlurmdTimeout" in [one.setting for one in made.warnings]
+    assert "SlurmdTimeout" in [one.setting for one in resume(made.name, small, here, user="alice").warnings]
+
+
 def test_a_job_that_slurm_refuses_leaves_no_folder(small, here, a_job, tmp_path):
     """And the error quotes Slurm."""
     (tmp_path / "bin" / "sbatch").write_text(
@@ -125,3 +137,103 @@ def test_the_shell_lines_are_plain_sh(small, a_job):
     submit(a_job(user="alice"), small, remote)
 
     assert subprocess.run(["sh", "-n"], input=remote.asked[0][1], text=True, check=False).returncode == 0
+
+
+def code_beside(tmp_path, **more):
+    """A folder with a program, and a job that names it."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "train.py").write_text("print(1)\n")
+    return folder, {
+        "recipe": None,
+        "command": ["train.py"],
+        "code": {"folder": "mine"},
+        "user": "alice",
+        **more,
+    }
+
+
+def test_the_code_of_a_run_is_what_it_was(small, here, a_job, tmp_path):
+    """Copied when the run was submitted; later edits do not change it, and its digest is kept."""
+    folder, fields = code_beside(tmp_path)
+    made = Path(submit(a_job(**fields), small, here, beside=tmp_path).folder)
+    (folder / "train.py").write_text("print(2)\n")
+
+    assert (made / "code" / "train.py").read_text() == "print(1)\n"
+    assert len(json.loads((made / "job.json").read_text())["code"]) == 64
+    assert f"#SBATCH --chdir={made}/code\n" in (made / "job.sh").read_text()
+    assert f"--workdir {made}/code " in (made / "job.sh").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [("other.py", "is not in the copy"), ("SHARED/other.py", "is not there on control")],
+)
+def test_a_script_that_is_not_there_is_refused(small, here, a_job, tmp_path, command, why):
+    """In the copy of the code, or on shared storage; nothing is left of the run."""
+    _, fields = code_beside(tmp_path)
+    shared = small.storage["shared"].path
+    fields["command"] = [command.replace("SHARED", shared)]
+    with pytest.raises(WrightError, match=why) as refused:
+        submit(a_job(**fields), small, here, beside=tmp_path)
+
+    assert refused.value.findings[0].code == "script-missing"
+    assert not list(Path(shared).glob("runs/*"))
+
+
+def test_a_relative_script_begins_somewhere(small, here, a_job):
+    """The run's own folder holds none."""
+    with pytest.raises(WrightError, match="run's own folder") as refused:
+        submit(a_job(recipe=None, command=["train.py"], user="alice"), small, here)
+
+    assert "code: {folder: .}" in refused.value.findings[0].mend
+
+
+def test_an_array_is_runs_with_folders_of_their_own_and_one_copy_of_the_code(small, here, a_job, tmp_path):
+    """Each with its script, its job, its part of the array's id, and its name in the queue."""
+    _, fields = code_beside(tmp_path, sweep={"lr": [0.1, 0.01]})
+    scontrol = tmp_path / "scontrol-asked"
+    (tmp_path / "bin" / "scontrol").write_text(f'#!/bin/sh\necho "$@" >> {scontrol}\n')
+    (tmp_path / "bin" / "scontrol").chmod(0o755)
+    made = submit(a_job(**fields), small, here, beside=tmp_path)
+    runs = [Path(made.folder).parent / name for name in made.runs]
+
+    told = [f"update jobid=123_{number} jobname={name}" for number, name in enumerate(made.runs)]
+
+    assert [line for line in scontrol.read_text().splitlines() if "jobname" in line] == told
+    assert [(run / "jobs").read_text() for run in runs] == ["123_0\n", "123_1\n"]
+    assert [(run / "code" / "train.py").read_text() for run in runs] == ["print(1)\n"] * 2
+    assert ["--lr=0.01" in (run / "job.sh").read_text() for run in runs] == [False, True]
+    assert "#SBATCH --array=0-1\n" in (Path(made.folder) / "array.sh").read_text()
+    assert {"events", "logs", "checkpoints", "job.json"} <= {path.name for path in runs[0].iterdir()}
+
+
+def test_a_refused_array_leaves_no_folder(small, here, a_job, tmp_path):
+    """Neither its own nor those of its runs."""
+    (tmp_path / "bin" / "sbatch").write_text("#!/bin/sh\necho 'sbatch: error: no such qos' >&2; exit 1\n")
+    with pytest.raises(WrightError, match="no such qos"):
+        submit(a_job(user="alice", array="0-2"), small, here)
+
+    assert list((tmp_path / "shared" / "runs").iterdir()) == []
+
+
+def test_a_run_waits_for_others(small, here, a_job, tmp_path):
+    """By a job's id, or by the newest job of a run."""
+    (tmp_path / "bin" / "sbatch").write_text('#!/bin/sh\necho "$@" > "$HOME/asked"; echo 124\n')
+    here.env["HOME"] = str(tmp_path)
+    other = tmp_path / "shared" / "runs" / "other-20261121-131500"
+    other.mkdir(parents=True)
+    (other / "jobs").write_text("7\n9\n")
+    submit(a_job(user="alice", after=["5", other.name]), small, here)
+
+    assert (tmp_path / "asked").read_text().startswith("--parsable --dependency=afterok:5:9 ")
+
+
+def test_runs_of_the_same_second_have_names_of_their_own(small, here, a_job):
+    """The second one's is that of the next second; the first one stays as it is."""
+    clock = FakeClock()
+    first, second = (submit(a_job(user="alice"), small, here, clock=clock) for _ in range(2))
+
+    assert first.name != second.name
+    assert (Path(first.folder) / "job.sh").exists()
+    assert f"--run {second.folder} " in (Path(second.folder) / "job.sh").read_text()

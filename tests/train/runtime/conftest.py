@@ -62,8 +62,9 @@ class Trained:
         return {path.read_text() for path in self.folder.glob("weights-*")}
 
     def checkpoints(self):
-        """The names in the folder of checkpoints."""
-        return sorted(path.name for path in (self.folder / "checkpoints").iterdir())
+        """The names in the folder of checkpoints, but for the one that leads to the newest."""
+        found = (self.folder / "checkpoints").iterdir()
+        return sorted(path.name for path in found if path.name != "latest")
 
 
 @pytest.fixture(scope="session")
@@ -76,14 +77,14 @@ def nursery():
         assert process.stdout.readline() == "ready\n"
         yield process
         process.stdin.close()
-        process.wait(10)
+        process.wait(150)
 
 
 @pytest.fixture
 def train(nursery, tmp_path):
-    """`train(ranks=2, name="run", **environment)` runs the toy in `tmp_path/name` and says how it went."""
+    """`train(ranks=2, name="run", script="toy", **environment)` runs it in `tmp_path/name` and says how it went."""
 
-    def run(*, ranks=2, name="run", seconds=60, **environment):
+    def run(*, ranks=2, name="run", own=None, script="toy", seconds=150, **environment):
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         log = folder / "log"
@@ -92,8 +93,16 @@ def train(nursery, tmp_path):
             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(ranks),
             **{key: str(value) for key, value in environment.items()},
         }  # fmt: skip
-        environ = [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(ranks)]
-        order = {"script": str(HERE / "toy.py"), "environ": environ, "log": str(log), "seconds": seconds}
+        environ = [
+            {**common, "RANK": str(rank), "LOCAL_RANK": str(rank), **(own[rank] if own else {})}
+            for rank in range(ranks)
+        ]
+        order = {
+            "script": str(HERE / f"{script}.py"),
+            "environ": environ,
+            "log": str(log),
+            "seconds": seconds,
+        }
         nursery.stdin.write(json.dumps(order) + "\n")
         nursery.stdin.flush()
         codes = json.loads(nursery.stdout.readline())

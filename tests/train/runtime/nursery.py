@@ -1,7 +1,7 @@
 """Ranks as real processes, forked from one that has imported torch already: 0.1 s in place of 2.
 
 Reads one JSON object a line: `script`, `environ` (one dict for each rank), `log`, `seconds`; answers with the
-exit codes. A rank that still runs when the time is over, or five seconds after another one failed, is killed.
+exit codes. A rank that still runs when the time is over, or twenty seconds after another one failed, is killed.
 """
 
 import json
@@ -12,11 +12,12 @@ import sys
 import time
 import traceback
 
-import torch._dynamo  # noqa: F401 (torch.optim and DistributedDataParallel import it when made)
+import torch._dynamo
+import torch.distributed.fsdp  # noqa: F401 (what torch imports late, each two seconds: for optimisers, DDP and fully_shard)
 
 import clusterwright.train.runtime  # noqa: F401 (imported here, once, for all)
 
-PATIENCE_S = 5
+PATIENCE_S = 20
 
 
 def main():

@@ -104,3 +104,43 @@ def test_nothing_to_sample_is_refused(size, batch):
     """Zero samples, or zero at a time."""
     with pytest.raises(ValueError, match="at least 1"):
         data.Sampler(size, batch=batch)
+
+
+@given(
+    blocks=st.lists(st.integers(0, 9), min_size=1, max_size=30).filter(any),
+    mixed=st.integers(1, 5),
+    seed=st.integers(0, 3),
+)
+def test_by_blocks_each_sample_comes_once_and_few_blocks_are_open(blocks, mixed, seed):
+    """In every epoch; what is read between two steps is never further apart than the blocks that are mixed."""
+    sampler = data.Sampler(sum(blocks), batch=1, seed=seed, blocks=blocks, mixed=mixed)
+    block_of = [block for block, count in enumerate(blocks) for _ in range(count)]
+    for epoch in range(2):
+        order = [sampler.sample(epoch * sampler.size + place) for place in range(sampler.size)]
+        firsts = list(dict.fromkeys(block_of[number] for number in order))
+        seen = {block: [p for p, number in enumerate(order) if block_of[number] == block] for block in firsts}
+        open_at_once = max(
+            sum(places[0] <= place <= places[-1] for places in seen.values()) for place in range(sampler.size)
+        )
+
+        assert sorted(order) == [*range(sampler.size)]
+        assert open_at_once <= mixed
+
+
+def test_an_order_by_blocks_is_not_resumed_as_another():
+    """A checkpoint from before there were blocks is one of none."""
+    plain, blocks = data.Sampler(4, batch=1), data.Sampler(4, batch=1, blocks=(2, 2))
+    old = {name: plain.state_dict()[name] for name in ("consumed", "size", "seed", "shuffle")}
+    plain.load_state_dict(old)
+
+    with pytest.raises(ValueError, match="made with mixed=0, this run has mixed=16"):
+        blocks.load_state_dict(old)
+    with pytest.raises(ValueError, match="blocks of 3 samples in all"):
+        data.Sampler(4, batch=1, blocks=(2, 1))
+
+
+def test_ranks_of_one_replica_get_the_same_samples():
+    """Two replicas of two ranks each share the batch in two, whatever the process group says."""
+    samplers = [data.Sampler(10, batch=4, shuffle=False, replica=(rank // 2, 2)) for rank in range(4)]
+
+    assert [next(iter(each)) for each in samplers] == [[0, 2], [0, 2], [1, 3], [1, 3]]

@@ -39,7 +39,7 @@ def test_the_tasks_of_a_step_become_one_group():
         )
         for rank in range(2)
     ]
-    said = [task.communicate(timeout=60) for task in tasks]
+    said = [task.communicate(timeout=150) for task in tasks]
 
     assert [json.loads(out) for out, _ in said] == [[0, 0, 2, [0, 1], 0], [1, 1, 2, [0, 1], 0]]
     assert [error.strip() for _, error in said] == ["[]", "[]"]

@@ -8,20 +8,31 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.train.runtime import keep
+from clusterwright.train.runtime.checkpoints import keep
 
 pytestmark = pytest.mark.train
 GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "training-script.md"
 
 
-@pytest.fixture
-def snippets(tmp_path):
-    """The guide's Python, as files."""
-    paths = []
-    for number, text in enumerate(re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)):
-        paths.append(tmp_path / f"snippet{number}.py")
-        paths[-1].write_text(text)
-    return paths
+LOOP = "for x, y in run.steps"
+START = "run = runtime.start(seed=1)  # joins the other ranks, chooses the device, seeds everything"
+
+
+def snippets():
+    """The guide's Python: a whole script, then one example for each service, then how to open a checkpoint."""
+    whole, *examples, look = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    return whole, examples, look
+
+
+def in_whole(whole, example):
+    """The script with an example's loop, and its `start` if it has one."""
+    before = whole[: whole.index(LOOP)]
+    begins = re.search(r"^run = runtime\.start.*$", example, re.MULTILINE)
+    if begins:
+        example = example.replace(begins[0], "")
+        assert START in before
+        before = before.replace(START, begins[0])
+    return before + example
 
 
 def python(*arguments, cwd, **environment):
@@ -41,17 +52,29 @@ def python(*arguments, cwd, **environment):
     return done
 
 
-def test_the_guides_script_runs_alone_and_under_torchrun_and_its_checkpoint_opens(snippets, tmp_path):
-    """One process that keeps nothing; then two ranks that do; then the second snippet."""
-    train, look = snippets
+def test_the_guides_script_runs_alone_and_under_torchrun_and_its_checkpoint_opens(tmp_path):
+    """One process that keeps nothing; then two ranks that do; then the last snippet."""
+    whole, _, last = snippets()
+    train, look = tmp_path / "train.py", tmp_path / "look.py"
+    train.write_text(whole)
+    look.write_text(last)
     alone = python(train, cwd=tmp_path)
     assert "nothing is saved" in alone.stderr
-    assert (
-        sorted(path.name for path in tmp_path.iterdir()) == [look.name, train.name]
-        or not (tmp_path / "run").exists()
-    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["look.py", "train.py"]
 
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     python(*launcher, train, cwd=tmp_path, CLUSTERWRIGHT_RUN="run")
     assert keep.check(tmp_path / "run" / "checkpoints" / "step-00000040").world_size == 2
     assert "[64, 8]" in python(look, cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("number", range(len(snippets()[1])))
+def test_each_example_runs_in_the_guides_script(train, number, tmp_path):
+    """Two ranks, to the last step, with a checkpoint."""
+    whole, examples, _ = snippets()
+    (tmp_path / "example.py").write_text(in_whole(whole, examples[number]))
+
+    trained = train(script=tmp_path / "example", CLUSTERWRIGHT_CHECKPOINT_EVERY="steps:20", seconds=100)
+    assert trained.codes == [0, 0], trained.log
+    assert '"step": 40' in (trained.folder / "finished.json").read_text()
+    assert keep.check(trained.folder / "checkpoints" / "step-00000040").world_size == 2

@@ -11,7 +11,7 @@ from clusterwright.train import recipes, runtime
 
 pytestmark = pytest.mark.train
 SOURCES = [
-    path for package in (runtime, recipes) for path in sorted(Path(package.__file__).parent.glob("*.py"))
+    path for package in (runtime, recipes) for path in sorted(Path(package.__file__).parent.rglob("*.py"))
 ]
 
 
@@ -25,15 +25,14 @@ def test_it_is_python_3_9(path):
 
 
 def test_importing_it_adds_little_to_importing_torch():
-    """Less than a twentieth of the time, and nothing but the standard library, torch's own and ours."""
+    """Few modules where torch has some 2,000: the standard library's, ours, and of torch's own no slow ones."""
     code = (
-        "import time; begun = time.process_time(); import torch; torchs = time.process_time() - begun;"
-        "import sys; before = set(sys.modules); begun = time.process_time();"
-        "from clusterwright.train import runtime; ours = time.process_time() - begun;"
-        "new = {name.split('.')[0] for name in set(sys.modules) - before} - sys.stdlib_module_names;"
-        "print(ours / torchs); print(sorted(new))"
+        "import torch, sys; before = set(sys.modules);"
+        "from clusterwright.train import runtime; print(*sorted(set(sys.modules) - before))"
     )
-    ratio, new = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()
+    new = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    others = {name.split(".")[0] for name in new} - sys.stdlib_module_names
 
-    assert new in ("['clusterwright']", "['clusterwright', 'torch']")
-    assert float(ratio) < 0.05
+    assert others <= {"clusterwright", "torch"}
+    assert not [name for name in new if name.startswith(("torch._dynamo", "torch._inductor", "torch.onnx"))]
+    assert len(new) < 200

@@ -7,7 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from clusterwright.train.runtime import seeds, state, tree  # noqa: E402 (torch may be missing)
+from clusterwright.train.runtime import seeds, state  # noqa: E402 (torch may be missing)
+from clusterwright.train.runtime.checkpoints import tree  # noqa: E402 (torch may be missing)
 
 pytestmark = pytest.mark.train
 

@@ -2,13 +2,14 @@
 
 TOY_KILL=RANK:STEP kills a rank after a step; TOY_KILL_SAVE=RANK:N at its n-th fsync or rename;
 TOY_SIGNAL=RANK:STEP sends it SIGTERM; TOY_STOP=STEP makes the stop file; TOY_UNTIL is the last step,
-TOY_BATCH the batch of all ranks.
+TOY_BATCH the batch of all ranks, TOY_PACE the least time of a step in seconds.
 """
 
 import hashlib
 import os
 import random
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,14 @@ def die_in_save(rank):
         os.fsync, Path.rename = counting(os.fsync), counting(Path.rename)
 
 
+def wait_for_saves():
+    """The last save that was due is on disk; there may be none."""
+    every = int(os.environ["CLUSTERWRIGHT_CHECKPOINT_EVERY"].partition(":")[2])
+    due = run.completed // every * every
+    while due and not (run.folder / "checkpoints" / f"step-{due:08d}").exists():
+        time.sleep(0.01)
+
+
 run = runtime.start(seed=3)
 die_in_save(run.rank)
 model = nn.Sequential(
@@ -68,9 +77,11 @@ for numbers in run.steps(sampler, until=int(os.environ.get("TOY_UNTIL", "12"))):
     scaler.step(optimizer)
     scaler.update()
     scheduler.step()
+    time.sleep(float(os.environ.get("TOY_PACE", "0")))
     run.step(loss)
     print(run.completed, *numbers, file=seen, flush=True)
     if (run.rank, run.completed) == target("TOY_KILL"):
+        wait_for_saves()
         os.kill(os.getpid(), signal.SIGKILL)
     if (run.rank, run.completed) == target("TOY_SIGNAL"):
         os.kill(os.getpid(), signal.SIGTERM)

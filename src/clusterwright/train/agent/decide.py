@@ -10,12 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Tuple, Union
 
 GATHERING, RUNNING, STOPPING, ENDED = "gathering", "running", "stopping", "ended"
-HOST_LOST, RANKS_FAILED, STOPPED = "host-lost", "ranks-failed", "stopped"
+HOST_LOST, RANKS_FAILED, HUNG, STOPPED, GROWN = "host-lost", "ranks-failed", "hung", "stopped", "grown"
+BY_WISH = (STOPPED, GROWN)
+VAIN = "starting again would be in vain"  # a rank's last words when it knows (runtime/codes.py)
 FINISHED, FAILED, NO_PROGRESS, CANCELLED = "finished", "failed", "no-progress", "cancelled"
 
+# Fewer hosts than wanted take in another one no sooner: a restart costs 0.4 s, so 2 % of the time at most.
+GROW_S = 30
+SETTLE_S = 8  # a host that has just come imports torch first; ranks that wait for that do not train
+ROOM_S = 600  # ranks that are to make room leave after the step that is under way; a longer one is done again
 LINGER_S = 2  # with enough hosts there, the others are waited for this long: srun starts all within a second
 CLEAR_S = 10  # a host that cannot kill its ranks in this time has a hung kernel, and counts as lost
-PROOF_OF_LIFE_S = 1.0  # one beat: a message received this long after a failure was sent after it
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Policy:
     restarts: int = 3
     successors: int = 5
     join_s: float = 60
+    return_s: float = 6  # a host that was only slow, or cut off for a moment, is back in this time
     grace_s: float = 30
 
 
@@ -40,27 +46,38 @@ class State:
     since: float = 0
     generation: int = 0
     ready: Tuple[str, ...] = ()
+    joined_at: float = 0  # when the last of them came
     lost: Tuple[str, ...] = ()
     members: Tuple[str, ...] = ()
     done: Tuple[str, ...] = ()
     busy: Tuple[str, ...] = ()
     why: str = ""
-    failed_at: float = 0
-    alive: Tuple[str, ...] = ()
     asked: str = ""
     asked_at: float = 0
-    step: int = 0
+    growing: bool = False  # the ranks are asked to make room for a generation with more of them
+    growing_at: float = 0
+    step: int = 0  # the furthest that any generation came
+    mark: str = ""  # how the last generation failed, if that may happen again the same way
+    failed: str = ""  # how this one does
+    failed_on: str = ""  # on which host
+    stuck: int = 0  # failures in a row that led no further
+    deserted: bool = False  # all who trained were lost, and may be back in a moment
+    barred: Tuple[str, ...] = ()  # hosts that are there and may not train any more
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something happened: joined, beat, lost, idle, exited (of a host), asked (to stop), tick."""
+    """Something happened: joined, lost, idle, done, failed, broken, hung, deaf (of a host), asked (to stop), tick.
+
+    `broken` is a failure that is the host's own; `deaf` are ranks that cannot be asked to leave.
+
+    `why` of a failure is what would be the same if it happened again: empty when it came from outside.
+    """
 
     kind: str
     now: float
     host: str = ""
     generation: int = 0
-    code: int = 0
     why: str = ""
     step: int = 0
     finished: bool = False
@@ -76,7 +93,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Ask:
-    """Ask the ranks to save and leave."""
+    """Ask the ranks to save and leave; with GROWN, into memory, since others go on from there at once."""
 
     why: str
 
@@ -133,11 +150,12 @@ def decide(policy: Policy, state: State, event: Event) -> Decision:
 
 def _present(state: State, event: Event) -> State:
     """The hosts that are there and those that are not, after the event."""
-    if event.kind == "joined":
+    if event.kind == "joined" and event.host not in state.barred:
         return replace(
             state,
             ready=(*_without(state.ready, event.host), event.host),
             lost=_without(state.lost, event.host),
+            joined_at=event.now,
         )
     if event.kind == "lost":
         return replace(
@@ -151,6 +169,9 @@ def _present(state: State, event: Event) -> State:
 def _gathering(policy: Policy, state: State, event: Event) -> Decision:
     if state.asked:
         return _after_stop(policy, state, event)
+    state = _left_alone(policy, state, event)
+    if state.deserted:
+        return state, ()
     waited = event.now - state.since
     all_there = set(policy.hosts) <= set(state.ready) | set(state.lost)
     if len(state.ready) >= policy.nodes and (all_there or waited >= LINGER_S):
@@ -165,23 +186,44 @@ def _running(policy: Policy, state: State, event: Event, *, newly_asked: bool) -
     if event.host in state.members and event.kind in ("lost", "joined"):
         # an agent that joins again has lost its ranks on the way, even if nobody saw it go
         return _stop(state, event, HOST_LOST)
-    if event.kind == "exited" and event.generation == state.generation:
-        state = _note_exit(state, event)
-    if event.kind == "beat" and state.failed_at and event.now >= state.failed_at + PROOF_OF_LIFE_S:
-        state = replace(state, alive=(*_without(state.alive, event.host), event.host))
+    if event.generation == state.generation and event.kind in ("failed", "broken"):
+        failed = replace(state, failed=event.why, failed_on=event.host)
+        failed = _bar(failed, event.host) if event.kind == "broken" else failed
+        return _stop(failed, event, STOPPED if state.asked else RANKS_FAILED)
+    if event.generation == state.generation and event.kind == "hung":
+        hung = replace(state, failed="", failed_on=event.host)
+        return _stop(hung, event, STOPPED if state.asked else HUNG)
+    if event.generation == state.generation and event.kind == "done":
+        state = replace(state, done=(*_without(state.done, event.host), event.host))
     if set(state.done) >= set(state.members):
-        return _stop(state, event, STOPPED if state.asked and not event.finished else FINISHED)
-    if state.failed_at and set(state.alive) >= set(state.members):
-        return _stop(state, event, STOPPED if state.asked else RANKS_FAILED)
+        return _stop(state, event, FINISHED if event.finished else _asked_for(state) or FINISHED)
     if state.asked and event.now >= state.asked_at + policy.grace_s:
         return _stop(state, event, STOPPED)
-    return state, (Ask(state.asked),) if newly_asked else ()
+    if newly_asked:
+        return state, (Ask(state.asked),)
+    return _growing(policy, state, event)
 
 
-def _note_exit(state: State, event: Event) -> State:
-    if event.code == 0:
-        return replace(state, done=(*_without(state.done, event.host), event.host))
-    return replace(state, failed_at=state.failed_at or event.now)
+def _asked_for(state: State) -> str:
+    """Why the ranks have been asked to leave, if they have."""
+    return STOPPED if state.asked else GROWN if state.growing else ""
+
+
+def _growing(policy: Policy, state: State, event: Event) -> Decision:
+    """The ranks are asked to make room, and ended when they cannot hear that, or have not for too long."""
+    if not state.growing and _can_grow(policy, state, event):
+        return replace(state, growing=True, growing_at=event.now), (Ask(GROWN),)
+    deaf = event.kind == "deaf" and event.generation == state.generation
+    if state.growing and not state.asked and (deaf or event.now >= state.growing_at + ROOM_S):
+        return _stop(state, event, GROWN)
+    return state, ()
+
+
+def _can_grow(policy: Policy, state: State, event: Event) -> bool:
+    """Fewer train than the job wants, and a host is there that may, with time to get ready."""
+    few = len(state.members) < policy.nodes and set(state.ready) - set(state.members) - set(state.barred)
+    since = max(state.since + GROW_S, state.joined_at + SETTLE_S)
+    return bool(few) and not state.asked and not state.done and event.now >= since
 
 
 def _stop(state: State, event: Event, why: str) -> Decision:
@@ -197,7 +239,7 @@ def _stop(state: State, event: Event, why: str) -> Decision:
 def _stopping(policy: Policy, state: State, event: Event) -> Decision:
     gone = event.kind in ("lost", "joined") or (event.kind == "idle" and event.generation == state.generation)
     busy = _without(state.busy, event.host) if gone else state.busy
-    if event.kind == "lost" and event.host in state.members and state.why == RANKS_FAILED:
+    if event.kind == "lost" and event.host in state.members and state.why in (RANKS_FAILED, HUNG):
         state = replace(state, why=HOST_LOST)  # the host took the ranks with it, and was only noticed now
     if busy and event.now >= state.since + CLEAR_S:
         lost = replace(
@@ -208,7 +250,8 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
         return after, drops + actions
     if busy:
         return replace(state, busy=busy), ()
-    return _next(policy, replace(state, busy=()), event)
+    since = event.now if state.busy else state.since
+    return _next(policy, replace(state, busy=(), since=since), event)
 
 
 def _next(policy: Policy, state: State, event: Event) -> Decision:
@@ -217,9 +260,24 @@ def _next(policy: Policy, state: State, event: Event) -> Decision:
         return _end(state, FINISHED, "every rank left with exit code 0")
     if state.asked:
         return _after_stop(policy, state, event)
-    if state.why == HOST_LOST:
-        return _after_loss(policy, state, event)
+    state = _left_alone(policy, state, event)
+    if state.deserted:
+        return state, ()
+    barred = tuple(host for host in state.members if host in state.barred and host in state.ready)
+    if barred or state.why in (HOST_LOST, GROWN):
+        away = replace(state, ready=_without(state.ready, *barred), lost=(*state.lost, *barred))
+        return _after_loss(policy, away, event)
     return _after_failure(policy, state, event)
+
+
+def _left_alone(policy: Policy, state: State, event: Event) -> State:
+    """Nobody who trained is there, and with them went what they hold in memory: they are waited for a moment."""
+    trained = set(state.members) - set(state.barred)
+    deserted = (
+        bool(trained) and policy.on_host_loss != "fail" and (state.deserted or not trained & set(state.ready))
+    )
+    over = trained <= set(state.ready) or event.now >= state.since + policy.return_s
+    return replace(state, deserted=deserted and not over)
 
 
 def _after_loss(policy: Policy, state: State, event: Event) -> Decision:
@@ -227,7 +285,7 @@ def _after_loss(policy: Policy, state: State, event: Event) -> Decision:
     away = ", ".join(state.lost)
     if policy.on_host_loss == "fail":
         return _end(state, FAILED, f"lost {away}; on_host_loss is `fail`")
-    fewest = policy.min_nodes if policy.on_host_loss == "shrink" else policy.nodes
+    fewest = _fewest(policy)
     if len(state.ready) >= fewest:
         return _start(policy, state, event)
     return _hand_over(
@@ -235,19 +293,31 @@ def _after_loss(policy: Policy, state: State, event: Event) -> Decision:
     )
 
 
+def _fewest(policy: Policy) -> int:
+    """The fewest hosts to go on with."""
+    return policy.min_nodes if policy.on_host_loss == "shrink" else policy.nodes
+
+
 def _after_failure(policy: Policy, state: State, event: Event) -> Decision:
-    """Once more from the newest checkpoint, as long as that leads further each time."""
+    """Once more from where the state is kept, as long as that leads further."""
+    if state.failed.endswith(VAIN):
+        return _end(state, FAILED, state.failed.partition(" ")[2])
     if policy.restarts == 0:
         return _end(state, FAILED, "a rank failed, and `recovery.restarts` is 0")
-    if event.step <= state.step:
+    stuck = 0 if event.step > state.step else state.stuck + 1
+    if stuck and state.failed and state.failed == state.mark:
+        return _end(state, NO_PROGRESS, f"the same failure twice at step {event.step}: {state.failed}")
+    if stuck > policy.restarts:
         return _end(
-            state,
-            NO_PROGRESS,
-            f"ranks failed {policy.restarts + 1} times without a checkpoint beyond step {state.step}",
+            state, NO_PROGRESS, f"ranks failed {stuck} times in a row without a step beyond {state.step}"
         )
-    if len(state.ready) < policy.min_nodes:
-        return _after_loss(policy, state, event)
-    return _start(policy, state, event)
+    known = replace(state, stuck=stuck, mark=state.failed, failed_on="")
+    if stuck > 1 and state.failed_on and len(state.ready) > policy.nodes:
+        # twice without a step between: whatever it is, another host may not have it, and one is ready
+        return _next(policy, _bar(known, state.failed_on), event)
+    if len(state.ready) < _fewest(policy):
+        return _after_loss(policy, known, event)
+    return _start(policy, known, event)
 
 
 def _after_stop(policy: Policy, state: State, event: Event) -> Decision:
@@ -268,7 +338,8 @@ def _start(policy: Policy, state: State, event: Event) -> Decision:
     chosen = tuple(ready[: policy.nodes])
     begun = State(
         phase=RUNNING, since=event.now, generation=state.generation + 1, ready=state.ready, lost=state.lost,
-        members=chosen, step=event.step, asked=state.asked, asked_at=state.asked_at,
+        joined_at=state.joined_at, members=chosen, step=max(state.step, event.step), asked=state.asked,
+        asked_at=state.asked_at, mark=state.mark, stuck=state.stuck, barred=state.barred,
     )  # fmt: skip
     return begun, (Start(begun.generation, chosen),)
 
@@ -281,6 +352,11 @@ def _hand_over(policy: Policy, state: State, why: str) -> Decision:
 
 def _end(state: State, outcome: str, why: str) -> Decision:
     return replace(state, phase=ENDED), (End(outcome, why),)
+
+
+def _bar(state: State, host: str) -> State:
+    """The host trains no more in this job, even if it says that it is ready."""
+    return replace(state, barred=(*_without(state.barred, host), host))
 
 
 def _without(hosts: tuple[str, ...], *gone: str) -> tuple[str, ...]:

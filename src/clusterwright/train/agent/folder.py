@@ -6,7 +6,9 @@ import json
 import os
 import secrets
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from clusterwright.train.agent import say
 
 
 class Folder:
@@ -25,12 +27,17 @@ class Folder:
         """True when the file is there."""
         return os.path.exists(self.at(name))
 
-    def write(self, name: str, document: Dict[str, Any]) -> None:
-        """Written whole or not at all."""
+    def write(self, name: str, document: Dict[str, Any]) -> bool:
+        """Written whole or not at all; False when the storage does not take it, which must not end a training."""
         scratch = self.at(f".{name.replace('/', '-')}.{os.getpid()}")
-        with open(scratch, "w", encoding="utf-8") as file:
-            json.dump(document, file)
-        os.replace(scratch, self.at(name))
+        try:
+            with open(scratch, "w", encoding="utf-8") as file:
+                json.dump(document, file)
+            os.replace(scratch, self.at(name))
+        except OSError as why:
+            say.error(f"{name} is not written: {why}")
+            return False
+        return True
 
     def read(self, name: str) -> Dict[str, Any]:
         """The document; empty when it is not there or not whole."""
@@ -77,13 +84,30 @@ class Folder:
             number += 1
         return number
 
-    def is_newest(self, number: int) -> bool:
-        """False when a later job of the chain has begun: this one must let go."""
-        return not os.path.exists(self.at("chain", str(number + 1)))
+    def after(self, number: int) -> str:
+        """The job of the supervisor that follows this one, which must then let go; empty while there is none."""
+        return self._text(f"chain/{number + 1}")
+
+    def jobs_to(self, number: int) -> int:
+        """How many jobs the chain has had up to this number; a job whose supervisor died may hold several."""
+        return len({self._text(f"chain/{one}") for one in range(1, number + 1)})
+
+    def _text(self, name: str) -> str:
+        """What a claim says; a question mark when it is just being written."""
+        try:
+            with open(self.at(name), encoding="utf-8") as file:
+                return file.read() or "?"
+        except FileNotFoundError:
+            return ""
 
     def last_generation(self) -> int:
         """The newest generation that was ever begun."""
         return max(_numbers(self.at("logs")), default=0)
+
+    def who_trained(self, generation: int, hosts: Sequence[str], lost: Sequence[str] = ()) -> Tuple[str, ...]:
+        """Those of these hosts that have begun the generation; of them that count as lost, only where no other has."""
+        begun = tuple(host for host in hosts if self.has(os.path.join("logs", str(generation), host)))
+        return tuple(host for host in begun if host not in lost) or begun
 
     def newest_step(self, checkpoints: Optional[str] = None) -> int:
         """The step of the newest checkpoint folder; whether it is good is the runtime's to say."""
@@ -93,19 +117,30 @@ class Folder:
 
 
 class Events:
-    """One writer's file under events/; each event is one `write` to a file opened for appending."""
+    """One writer's file under events/; each event is one `write` to a file opened for appending.
+
+    A write that fails is said once and ends nothing; where it left half a line, the next event begins a new one.
+    """
 
     def __init__(self, folder: Folder, name: str, host: str) -> None:
         self._path, self._host = folder.at("events", f"{name}.jsonl"), host
+        self._torn = False
 
     def write(self, event: str, generation: int, **more: Any) -> None:
         """Append one event with the time, the host and the generation."""
         line = {"time": time.time(), "event": event, "host": self._host, "generation": generation, **more}
-        handle = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o644)
+        data = b"\n" * self._torn + json.dumps(line).encode() + b"\n"
         try:
-            os.write(handle, json.dumps(line).encode() + b"\n")
-        finally:
-            os.close(handle)
+            handle = os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o644)
+            try:
+                written = os.write(handle, data)
+            finally:
+                os.close(handle)
+        except OSError as why:
+            written = 0
+            if not self._torn:
+                say.error(f"events are lost: {why}")
+        self._torn = written < len(data)
 
 
 def _names(folder: str) -> List[str]:

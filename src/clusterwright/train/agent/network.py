@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import ipaddress
 import socket
@@ -39,29 +40,48 @@ def inside(subnet: str, have: Dict[str, str]) -> Optional["tuple[str, str]"]:
     return None
 
 
-def bindable_port(address: str, seed: int) -> int:
-    """A port of our range that can be listened on now; runs with different seeds begin at different places.
-
-    It is free when we look, not reserved: whoever takes it in between makes the generation fail and be repeated.
+def listen(address: str, seed: int, backlog: int = 1024) -> socket.socket:
+    """A socket that listens on a port of our range; runs with different seeds begin at different places.
 
     Raises:
         OSError: no port of the range is free, or the address is not this host's.
     """
     count = LAST_PORT - FIRST_PORT + 1
     for offset in range(count):
-        port = FIRST_PORT + (seed + offset) % count
-        if _free(address, port):
-            return port
+        found = _bound(address, FIRST_PORT + (seed + offset) % count, backlog)
+        if found:
+            return found
     raise OSError(f"no port from {FIRST_PORT} to {LAST_PORT} is free on {address}")
 
 
-def _free(address: str, port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((address, port))
-        except OSError as why:
-            if why.errno == 98:  # noqa: PLR2004 (EADDRINUSE)
-                return False
-            raise
-        return True
+def listen_inside(subnet: str, seed: int) -> socket.socket:
+    """The same, on this host's address inside the network.
+
+    Raises:
+        OSError: this host is not on it.
+    """
+    found = inside(subnet, interfaces())
+    if found is None:
+        raise OSError(f"no address inside the network {subnet}")
+    return listen(found[1], seed)
+
+
+def _bound(address: str, port: int, backlog: int) -> Optional[socket.socket]:
+    """The listening socket; None when somebody else has the port."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((address, port))
+        found.listen(backlog)
+    except OSError as why:
+        found.close()
+        if why.errno == errno.EADDRINUSE:
+            return None
+        raise
+    return found
+
+
+def free_port(address: str, seed: int) -> int:
+    """A port that could be listened on just now, for a program that binds it itself."""
+    with listen(address, seed) as found:
+        return int(found.getsockname()[1])

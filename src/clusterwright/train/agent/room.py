@@ -8,14 +8,20 @@ import subprocess
 import sys
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from clusterwright.train.agent import processes
+from clusterwright.train.agent import inside
 from clusterwright.train.agent.folder import Folder
+from clusterwright.train.agent.host import processes
 from clusterwright.train.agent.options import Options
+from clusterwright.train.agent.reach import AT_ONCE_S, Reach
 
 CONTROL_LIMIT_S = (
     30  # an answer of slurmctld; its own MessageTimeout is 10 s by default, and clients try again
 )
 AGENT = "clusterwright.train.agent.node"
+STATE_LIMIT_S = 10.0  # a third of KillWait
+# What ends a job besides scancel (decision 0005). Of a batch host that comes back without its batch step it is 0:1, of
+# one whose batch step was killed because the host had been given up 0:9.
+NOT_BY_A_PERSON = r"Reason=TimeLimit|ExitCode=0:[19]\b"
 HANDED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "SLURM_CONF")
 
 
@@ -27,6 +33,7 @@ class Slurm:
         self._options, self._folder = options, folder
         self._steps: List[subprocess.Popen[bytes]] = []
         self._standby: Optional[str] = None
+        self._reach = Reach(("scontrol", "--oneliner", "show", "job", self.job_id), "JobState=RUNNING")
 
     def hosts(self) -> Tuple[str, ...]:
         """The hosts of the allocation, as Slurm orders them."""
@@ -44,9 +51,19 @@ class Slurm:
             f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", f"--nodelist={','.join(hosts)}",
             f"--cpus-per-task={os.environ.get('SLURM_CPUS_PER_TASK', '1')}", *gres,
         ]  # fmt: skip
-        agent = [sys.executable, "-m", AGENT, self._folder.path, address, str(port)]
+        module = ("-m", AGENT, self._folder.path, address, str(port))
+        image = inside.of(self._options.inside) if self._options.inside else None
+        step += image.step() if image else []
+        agent = image.command(module) if image else [sys.executable, *module]
         log = self._folder.at("logs", "agents.log")
         self._steps.append(processes.start([*step, *agent], os.environ, log))
+
+    def in_reach(self) -> Optional[bool]:
+        """Whether Slurm answers, and the job runs; None while that is being asked.
+
+        Who hears no other host and not Slurm either is cut off.
+        """
+        return self._reach.answer()
 
     def reap(self) -> None:
         """Collect the steps that have ended."""
@@ -65,10 +82,15 @@ class Slurm:
         self._folder.write("standby.json", {"job_id": self._standby or ""})
         return None if self._standby else said
 
+    @property
+    def stands_by(self) -> bool:
+        """Whether a job follows when this one ends badly."""
+        return bool(self._standby)
+
     def cancel_standby(self) -> None:
-        """No job follows."""
-        if self._standby:
-            slurm("scancel", self._standby)
+        """No job follows; what Slurm has taken note of is not said again, since an ending run waits for it."""
+        if self._standby and slurm("scancel", self._standby)[0] == 0:
+            self._standby = None
 
     def hand_over(self, lost: Sequence[str]) -> Tuple[str, str]:
         """The successor's job id, or nothing and what Slurm said."""
@@ -79,10 +101,28 @@ class Slurm:
 
     def was_cancelled(self) -> bool:
         """True when somebody cancelled the job; one that was pushed aside has the time of it."""
-        code, out = slurm("scontrol", "--oneliner", "show", "job", self.job_id)
+        code, out = slurm("scontrol", "--oneliner", "show", "job", self.job_id, limit_s=STATE_LIMIT_S)
         ending = "JobState=COMPLETING" in out or "JobState=CANCELLED" in out
         aside = re.search("PreemptTime=[0-9]", out) is not None
-        return code == 0 and ending and not aside and "Reason=TimeLimit" not in out
+        return code == 0 and ending and not aside and not re.search(NOT_BY_A_PERSON, out)
+
+
+class Inherited(Slurm):
+    """The hosts of a job whose batch step is gone: nobody but us ends it."""
+
+    def __init__(self, options: Options, folder: Folder, hosts: Tuple[str, ...]) -> None:
+        super().__init__(options, folder)
+        self._hosts = hosts
+        self._standby = folder.read("standby.json").get("job_id") or None
+
+    def hosts(self) -> Tuple[str, ...]:
+        """Those that the job began with."""
+        return self._hosts
+
+    def end(self) -> None:
+        """Let go of our own steps, and of the job: with its batch step gone it would run for ever."""
+        super().end()
+        slurm("scancel", self.job_id)
 
 
 class Local:
@@ -104,6 +144,10 @@ class Local:
             env = {**os.environ, "CLUSTERWRIGHT_HOST": host}
             self._agents[host] = processes.start(agent, env, self._folder.at("logs", "agents.log"))
 
+    def in_reach(self) -> Optional[bool]:
+        """Local hosts are never cut off."""
+        return True
+
     def reap(self) -> None:
         """Collect the agents that have ended."""
         for agent in self._agents.values():
@@ -119,6 +163,11 @@ class Local:
         """The stand-in is the standby."""
         return None
 
+    @property
+    def stands_by(self) -> bool:
+        """The stand-in reads the outcome."""
+        return False
+
     def cancel_standby(self) -> None:
         """The stand-in reads the outcome."""
 
@@ -131,12 +180,18 @@ class Local:
         return True
 
 
-def slurm(*argv: str) -> Tuple[int, str]:
+def in_reach(job_id: str) -> bool:
+    """Whether slurmctld says, at once, that the job runs."""
+    code, out = slurm("scontrol", "--oneliner", "show", "job", job_id, limit_s=AT_ONCE_S)
+    return code == 0 and "JobState=RUNNING" in out
+
+
+def slurm(*argv: str, limit_s: float = CONTROL_LIMIT_S) -> Tuple[int, str]:
     """A Slurm command's exit code and what it said."""
     try:
         done = subprocess.run(  # noqa: S603 (Slurm's own programs, arguments as a list)
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            timeout=CONTROL_LIMIT_S, check=False,
+            timeout=limit_s, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as why:
         return 1, str(why)

@@ -10,8 +10,8 @@ import signal
 import sys
 from typing import List
 
-from clusterwright.train.agent import processes
 from clusterwright.train.agent.folder import Folder
+from clusterwright.train.agent.host import processes
 from clusterwright.train.agent.options import read
 from clusterwright.train.agent.supervisor import EXIT_HANDED_OVER
 

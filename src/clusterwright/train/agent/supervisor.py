@@ -1,296 +1,344 @@
 """Keeps one training alive on the hosts of one job: `python -m ...agent.supervisor OPTIONS -- COMMAND`.
 
 It is the batch step. Every host of the job has an agent (node.py); what to do next is decided in decide.py; here are
-the sockets, the signals and the run's folder.
+the signals, the clock and the run's folder.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
-import selectors
 import signal
 import socket
 import sys
 import time
-from typing import Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Set, Union
 
+from clusterwright.train.agent import beside, network, room, say, terms, wire
 from clusterwright.train.agent import decide as d
-from clusterwright.train.agent import network, room, wire
+from clusterwright.train.agent.blame import first, host_fault, words
+from clusterwright.train.agent.copies import recall
 from clusterwright.train.agent.folder import Events, Folder
+from clusterwright.train.agent.hang import hangs
+from clusterwright.train.agent.ledger import closing
 from clusterwright.train.agent.options import Options, read
+from clusterwright.train.agent.peers import JOINED, LOST, SAID, Heard, Peer, Peers
+from clusterwright.train.agent.standing import Before, Standing
+from clusterwright.train.agent.wishes import Wishes
 
 TICK_S = 0.2
-BEAT_S = 1.0
+BEATS_OF_SILENCE = 6  # a busy host may miss five
+LONGEST_BEAT_S = 1.0
 # How often an agent is started anew on a lost host: a reboot takes a lab host 2 s and a server minutes.
 REJOIN_S = 15.0
-SAVED_BY_S = (
-    10  # ranks are to have saved this long before the time limit: srun and Slurm need the rest to end the job
-)
-FAREWELL_S = 2.0  # agents get this long to leave by themselves
 
 EXIT = {d.FINISHED: 0, d.FAILED: 1, d.NO_PROGRESS: 4, d.CANCELLED: 143}
-EXIT_HANDED_OVER = (
-    75  # sysexits.h EX_TEMPFAIL; only the stand-in for Slurm sees it, under Slurm a hand-over is a success
-)
-
-
-class Peer:
-    """An agent at the other end of a connection; a stranger until it has proved the token."""
-
-    def __init__(self, line: wire.Line) -> None:
-        self.line, self.challenge = line, wire.nonce()
-        self.host, self.pid, self.address = "", 0, ""
-        self.heard = time.time()
+EXIT_HANDED_OVER = 75  # sysexits.h EX_TEMPFAIL, for the stand-in alone; under Slurm a hand-over is a success
 
 
 class Supervisor:
-    """One job of the run's chain."""
+    """One job of the run's chain, or what is left of it."""
 
-    def __init__(self, options: Options, folder: Folder, place: Union[room.Slurm, room.Local]) -> None:
+    def __init__(
+        self, options: Options, folder: Folder, place: Union[room.Slurm, room.Local],
+        before: Optional[Before] = None,
+    ) -> None:  # fmt: skip
         self.options, self.folder, self.room = options, folder, place
-        self.started = time.time()
+        self.started, self.began = time.time(), time.monotonic()
         self.code: Optional[int] = None
-        self.number = folder.join_chain(place.job_id)
-        self.left = options.successors - self.number + 1
+        self.before = before
+        self.number = before.number if before else folder.join_chain(place.job_id)
+        self.left = options.successors - (0 if before else folder.jobs_to(self.number) - 1)
         self.hosts = place.hosts()
         self.host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
+        end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + options.time)
+        self.end_time = before.end_time if before else end
+        by_clock = bool(options.time) and (options.local or before)  # Slurm tells the batch step alone
+        ends = self.began + self.end_time - self.started if by_clock else float("inf")
+        self.wishes = Wishes(folder, place, ends - options.grace)
         self.events = Events(folder, f"supervisor-{self.number}", self.host)
-        self.token = folder.token()
-        self.policy = d.Policy(
-            hosts=self.hosts, nodes=options.nodes, min_nodes=options.min_nodes, on_host_loss=options.on_host_loss,
-            restarts=options.restarts, successors=self.left, grace_s=max(5, options.grace - SAVED_BY_S),
-        )  # fmt: skip
-        self.state = d.State(since=self.started, generation=folder.last_generation())
-        self.peers: dict[str, Peer] = {}
-        self.strangers: list[Peer] = []
-        self.rejoin: dict[str, float] = {}
-        self.signalled = ""
+        self.policy = terms.policy(options, self.hosts, self.left, inside=before is not None)
+        lost = tuple(host for host in (before.host,) if host != self.host) if before else ()
+        last = folder.last_generation()
+        trained = folder.who_trained(last, self.hosts, lost) if before else ()
+        self.state = d.State(since=self.began, generation=last, lost=lost, members=trained)
+        self.beat_s = min(LONGEST_BEAT_S, options.silence / BEATS_OF_SILENCE)
+        self.listener = network.listen_inside(options.management, int(place.job_id))
+        self.standing = Standing(folder, place.job_id, self.number, self.host, self.listener)
+        self.peers = Peers(self.listener, folder.token(), self.hosts, options.silence, self.orders)
+        self.hangs = hangs.Hangs(self.peers.tell)
+        self.rejoin: Dict[str, float] = dict.fromkeys(lost, self.began + LONGEST_BEAT_S)
+        self.waiting: Optional[d.Start] = None
+        self.faults: List[Dict[str, Any]] = []  # of this generation, as first.py reads them
         if not folder.has("cancelled"):
             folder.remove("stop")  # of a job before this one, which Slurm killed before it could take it back
-        self.beaten, self.beats = 0.0, 0
-        self.listener = _listen(options, int(place.job_id))
+        self.beaten, self.beats, self.looked = 0.0, 0, 0.0
+        self.unheard: Set[str] = set()  # lost while we were cut off
 
     def run(self) -> int:
         """Until the run is over, or another job has it; the exit code."""
-        run = os.path.basename(self.folder.path)
-        self.say(f"job {self.room.job_id}, number {self.number} of run {run}, on {','.join(self.hosts)}")
-        self.events.write("job_start", self.state.generation, job_id=self.room.job_id, hosts=list(self.hosts))
-        self.beat(time.time())
+        self.say(f"job {self.room.job_id}, number {self.number} of the run, on {','.join(self.hosts)}")
+        self.beat(time.monotonic())
+        self.follow(self.before) if self.before else self.begin()
+        while self.code is None:
+            self.turn()
+        self.wishes.over = True
+        if not self.standing.followed_by:
+            self.standing.show(self.beats, over=True)
+        self.farewell()
+        while self.standing.followed_inside and not self.before and not self.wishes.told_to_go:
+            time.sleep(TICK_S)  # a job ends with its batch step, and this one is not over
+        if self.state.phase == d.ENDED:
+            closing.close(self.folder, self.say)
+        return self.code
+
+    def begin(self) -> None:
+        """A job begins: agents on all its hosts, and a job that stands by."""
+        self.events.write(
+            "job_start", self.state.generation, job_id=self.room.job_id, hosts=list(self.hosts),
+            ranks=self.options.ranks,
+        )  # fmt: skip
         self.room.start_agents(self.hosts, *self.listener.getsockname())
         if self.left > 0 and self.options.on_host_loss != "fail":
             refused = self.room.submit_standby()
             if refused:
                 self.say(f"no successor stands by: {refused}")
-        with selectors.DefaultSelector() as self.selector:
-            self.selector.register(self.listener, selectors.EVENT_READ)
-            while self.code is None:
-                self.turn()
-            self.farewell()
-        return self.code
+
+    def follow(self, before: Before) -> None:
+        """A job goes on without its supervisor: its agents are there, and come by themselves."""
+        self.say(f"{before.host} and its supervisor are silent: going on inside the job, from {self.host}")
+        generation, lost = self.state.generation, {"lost": before.host, "silence_s": before.silence_s}
+        self.events.write(
+            "takeover", generation, job_id=self.room.job_id, number=self.number, lost=before.host
+        )
+        self.events.write("host_lost", generation, why="the supervisor's host is silent", **lost)
+        self.blame("host_lost", **lost)
+        self.end_generation(d.Kill(generation, (), d.HOST_LOST))
 
     def turn(self) -> None:
         """One round: what arrived, then what time brings."""
-        for key, _ in self.selector.select(TICK_S):
-            if key.fileobj is self.listener:
-                self.accept()
-            else:
-                self.hear(key.data)
-        now = time.time()
-        if now - self.beaten >= BEAT_S:
+        for heard in self.peers.turn(min(TICK_S, self.beat_s / 2)):
+            if self.code is None:
+                self.hear(heard)
+        now = time.monotonic()
+        if now - self.beaten >= self.beat_s:
             self.beat(now)
+        if now - self.looked >= LONGEST_BEAT_S or self.wishes.news:
             self.look_around(now)
-        self.feed("tick")
+        if not self.standing.cut_off:
+            self.feed("tick")
 
     # What arrives
 
-    def accept(self) -> None:
-        """A stranger gets a challenge."""
-        connection, _ = self.listener.accept()
-        connection.setblocking(False)  # noqa: FBT003 (the socket's own signature)
-        wire.keep_alive(connection, self.options.silence)
-        peer = Peer(wire.Line(connection))
-        self.strangers.append(peer)
-        self.selector.register(peer.line, selectors.EVENT_READ, peer)
-        self.tell(peer, {"challenge": peer.challenge})
-
-    def hear(self, peer: Peer) -> None:
-        """Whatever one connection says; a broken one is a lost host."""
-        try:
-            messages = peer.line.read()
-        except wire.Broken as why:
-            self.close(peer, str(why))
-            return
-        for message in messages:
-            if self.code is not None:
-                return
-            peer.heard = time.time()
-            if peer.address:
-                self.understand(peer, message)
-            else:
-                self.greet(peer, message)
-
-    def greet(self, peer: Peer, message: wire.Message) -> None:
-        """First the proof, then the address; only then is it one of ours."""
-        if not peer.host:
-            host = str(message.get("host", ""))
-            if host not in self.hosts or not wire.proven(message, self.token, host, peer.challenge):
-                self.say("turned away a connection that does not know the run's token")
-                self.close(peer, "stranger")
-                return
-            peer.host, peer.pid = host, int(message["pid"])
-            proof = wire.proof(self.token, "supervisor", str(message["challenge"]))
-            self.tell(peer, {"proof": proof, "orders": self.orders()})
-        elif "ready" in message:
-            self.admit(peer, str(message["ready"]))
+    def hear(self, heard: Heard) -> None:
+        """What happened on one connection."""
+        if heard.kind == JOINED:
+            self.rejoin.pop(heard.peer.host, None)
+            self.say(f"{heard.peer.host} is ready at {heard.peer.address}")
+            self.events.write("host_ready", self.state.generation, ready=heard.peer.host)
+            self.understand(heard.peer, {"store": heard.message.get("store", 0)})
+            self.feed("joined", host=heard.peer.host)
+        elif heard.kind == LOST and self.standing.cut_off:
+            self.unheard.add(heard.peer.host)
+        elif heard.kind == LOST:
+            self.lost(heard.peer, heard.why)
+        elif heard.kind == SAID:
+            self.understand(heard.peer, heard.message)
         else:
-            self.say(f"{peer.host}: {message.get('refused', message)}")
-            self.close(peer, "refused")
+            self.say(heard.why)
 
-    def admit(self, peer: Peer, address: str) -> None:
-        """One agent a host: the same one again replaces itself, another one is sent away."""
-        before = self.peers.get(peer.host)
-        if before and before.pid != peer.pid:
-            self.tell(peer, {"end": True})
-            self.close(peer, "second agent")
-            return
-        if before:
-            self.close(before, "connected again")
-        peer.address = address
-        self.strangers.remove(peer)
-        self.peers[peer.host] = peer
-        self.rejoin.pop(peer.host, None)
-        self.say(f"{peer.host} is ready at {address}")
-        self.feed("joined", host=peer.host)
+    def lost(self, peer: Peer, why: str) -> None:
+        """A host is gone until it joins again."""
+        silence = round(time.monotonic() - peer.heard, 2)
+        self.say(f"lost {peer.host} ({why}); last heard {silence} s ago")
+        self.events.write("host_lost", self.state.generation, lost=peer.host, silence_s=silence, why=why)
+        if peer.host in self.state.members:
+            self.blame("host_lost", lost=peer.host, silence_s=silence)
+        self.rejoin[peer.host] = time.monotonic() + LONGEST_BEAT_S
+        self.feed("lost", host=peer.host)
 
     def understand(self, peer: Peer, message: wire.Message) -> None:
         """What an agent reports."""
-        if "beat" in message:
-            self.feed("beat", host=peer.host)
-        elif "port" in message and message["generation"] == self.state.generation:
-            self.start_ranks(peer, message["port"])
-        elif "exited" in message:
-            self.say(f"{peer.host}: torchrun left with {message['code']} in generation {message['exited']}")
-            self.feed("exited", host=peer.host, generation=message["exited"], code=message["code"])
-        elif "idle" in message:
-            self.feed("idle", host=peer.host, generation=message["idle"])
+        peer.facts.update({name: message[name] for name in ("copies", "memory") if name in message})
+        if "store" in message:
+            peer.store = message["store"]
+            self.start_ranks()
+        if "leaving" in message:
+            self.wishes.leaving()
+        if "exited" in message:
+            self.feed_exit(peer.host, message)
+        elif "stalled" in message or "examined" in message:
+            self.hear_of_standstill(peer.host, message)
+        elif "note" in message:
+            self.say(f"{peer.host}: {message['note']}")
+        elif "standby" in message and (message["standby"].get("why") or message["standby"].get("problems")):
+            self.say(f"{peer.host}: {message['standby'].get('why') or message['standby']['problems']}")
+        for kind in ("done", "idle", "deaf"):
+            if kind in message:
+                self.feed(kind, host=peer.host, generation=message[kind])
+
+    def feed_exit(self, host: str, message: wire.Message) -> None:
+        """A rank ended badly; only the first of a generation is the cause."""
+        fault = {"on": host, **{name: value for name, value in message.items() if name != "exited"}}
+        if message["exited"] == self.state.generation:
+            if self.state.phase == d.RUNNING:
+                self.say(f"{first.who(fault)} {first.what(fault)}")
+            self.blame("rank_exit", **fault)
+        code, said = message["code"], str(message["words"])
+        kind = "broken" if host_fault.is_host_fault(said, -code) else "failed"
+        mark = "" if code < 0 or words.is_consequence(said) else f"{message['local_rank']} {said}"
+        self.feed(kind, host=host, generation=message["exited"], why=mark)
+
+    def hear_of_standstill(self, host: str, message: wire.Message) -> None:
+        """Ranks that are found hung end the generation."""
+        for fault in self.hangs.heard(host, message, time.monotonic()):
+            self.events.write("rank_hung", self.state.generation, **fault)
+            self.blame("rank_hung", **fault)
+            self.say(f"{first.who(fault)} {first.what(self.faults[-1])}")
+            self.feed("hung", host=self.hangs.guilty, generation=self.state.generation)
+
+    def blame(self, event: str, **fault: Any) -> None:
+        """Remember what went wrong in this generation."""
+        self.faults.append({"event": event, "time": time.time(), **fault})
 
     # What time brings
 
     def beat(self, now: float) -> None:
-        """A sign of life on both ways: to every agent, and in the run's folder."""
-        self.beaten, self.beats = now, self.beats + 1
-        self.folder.write("pulse", {"job_id": self.room.job_id, "beats": self.beats})
-        for peer in list(self.peers.values()):
-            self.tell(peer, {"beat": self.beats})
+        """A sign of life on both ways: to every agent, and in the run's folder; none by who is cut off."""
+        self.beaten, doubted = now, self.standing.cut_off
+        if not self.standing.in_touch(self.peers.here, now, self.options.silence, self.room.in_reach):
+            if not doubted:
+                self.say("neither another host nor Slurm is heard: cut off; whoever is not may take over")
+            self.let_go_if_followed()
+            return
+        self.beats += 1
+        self.standing.show(self.beats)
+        self.peers.tell_all({"beat": self.beats})
+        if not self.standing.asking:
+            self.peers.drop_silent(now)
+        while self.unheard:
+            self.feed("lost", host=self.unheard.pop())
+
+    def let_go_if_followed(self) -> bool:
+        """Another supervisor has begun: this one decides nothing more."""
+        job_id = self.standing.followed_by
+        if job_id and self.code is None:
+            self.say(f"another supervisor of this run has begun, in job {job_id}: letting go")
+            if not self.standing.followed_inside:
+                self.room.cancel_standby()
+            self.code = 0
+        return bool(job_id)
 
     def look_around(self, now: float) -> None:
-        """Silence, signals, wishes, newer jobs, hosts that may be back."""
-        for peer in [*self.peers.values(), *self.strangers]:
-            if now - peer.heard > self.options.silence:
-                self.close(peer, "silent")
+        """Signals, wishes, newer jobs, hosts that may be back."""
+        self.looked = now
         self.room.reap()
-        if not self.folder.is_newest(self.number):
-            self.say("a later job of this run has begun: letting go")
-            self.room.cancel_standby()
-            self.code = 0
-        elif self.wish(now):
-            self.feed("asked", why=self.wish(now))
+        if self.let_go_if_followed() or self.standing.cut_off:
+            return
+        why = self.wishes.why(now, self.state.asked)
+        if why:
+            self.feed("asked", why=why)
         for host, due in self.rejoin.items():
             if now >= due:
                 self.rejoin[host] = now + REJOIN_S
                 self.room.start_agents([host], *self.listener.getsockname())
 
-    def wish(self, now: float) -> str:
-        """Why the ranks are to leave, if they are."""
-        if self.signalled or self.state.asked:
-            return self.signalled or self.state.asked
-        if self.folder.has("cancelled") or self.folder.has("stop"):
-            return d.CANCELLED
-        over = (
-            self.options.local
-            and self.options.time
-            and now >= self.started + self.options.time - self.options.grace
-        )
-        return "time-limit" if over else ""
-
-    def on_signal(self, number: int) -> None:
-        """USR1 comes before the time limit; TERM from a preemption or from scancel."""
-        if number == signal.SIGUSR1:
-            self.signalled = self.signalled or "time-limit"
-        elif self.room.was_cancelled():
-            self.room.cancel_standby()
-            self.signalled = d.CANCELLED
-        else:
-            self.signalled = "preempted"
-
     # What is decided, and done
 
-    def feed(self, kind: str, *, host: str = "", generation: int = 0, code: int = 0, why: str = "") -> None:
+    def feed(self, kind: str, *, host: str = "", generation: int = 0, why: str = "") -> None:
         """Let decide.py see the event, and do what it says."""
+        # no reason to ask the storage five times a second
+        idly = kind == "tick" and self.state.phase == d.RUNNING
         event = d.Event(
-            kind, time.time(), host, generation, code, why,
-            step=self.folder.newest_step(self.options.checkpoints), finished=self.folder.has("finished.json"),
+            kind, time.monotonic(), host, generation, why,
+            step=0 if idly else self.newest_step(last=kind != "idle" or len(self.state.busy) <= 1),
+            finished=not idly and self.folder.has("finished.json"),
         )  # fmt: skip
         self.state, actions = d.decide(self.policy, self.state, event)
         for action in actions:
             self.do(action)
 
+    def newest_step(self, *, last: bool) -> int:
+        """The newest step that a generation could begin with; what is in memory only counts with the `last` report."""
+        on_disk = self.folder.newest_step(self.options.checkpoints)
+        found = recall.chosen(self.peers.here, on_disk) if last else None
+        return found.step if found else on_disk
+
     def do(self, action: d.Action) -> None:
-        """One action."""
+        """One action; nothing that others would see before a look at whether we are followed."""
+        if isinstance(action, (d.Start, d.HandOver, d.End)) and self.let_go_if_followed():
+            return
         if isinstance(action, d.Start):
-            self.prepare(action)
+            self.waiting = action
+            self.start_ranks()
         elif isinstance(action, d.Ask):
-            self.say(f"asking the ranks to save and leave: {action.why}")
-            self.folder.write("stop", {"why": action.why})
+            self.ask(action.why)
         elif isinstance(action, d.Kill):
-            self.say(f"ending generation {action.generation}: {action.why}")
-            self.events.write("generation_end", action.generation, why=action.why)
+            self.end_generation(action)
+            self.waiting = None
+            self.hangs.end()
             for host in action.hosts:
-                self.tell(self.peers[host], {"kill": action.generation})
+                self.peers.tell(host, {"kill": action.generation, "stacks": action.why == d.HUNG})
         elif isinstance(action, d.Drop):
-            self.close(self.peers[action.host], "does not end its ranks")
+            self.peers.drop(action.host, "does not end its ranks")
         elif isinstance(action, d.HandOver):
             self.hand_over(action)
         else:
             self.end(action.outcome, action.why)
 
-    def prepare(self, action: d.Start) -> None:
-        """The first host finds a port it can listen on; `start_ranks` follows on its answer."""
-        self.folder.remove("stop")
-        os.makedirs(self.folder.at("logs", str(action.generation)), exist_ok=True)
-        seed = (
-            int(self.room.job_id) * 31 + action.generation
-        )  # 31: jobs that begin together do not try the same ports
-        self.tell(self.peers[action.hosts[0]], {"prepare": action.generation, "seed": seed})
+    def ask(self, why: str) -> None:
+        """The ranks are to leave: those who read no file hear of a person's wish too."""
+        self.say(f"asking the ranks to save and leave: {why}")
+        if why != d.GROWN:
+            self.folder.write("stop", {"why": why})
+        order = {d.GROWN: "regroup", d.CANCELLED: "leave"}.get(why, "")
+        for host in self.state.members if order else ():
+            self.peers.tell(host, {order: self.state.generation})
 
-    def start_ranks(self, first: Peer, port: int) -> None:
-        """Every member is told the same."""
-        hosts = list(self.state.members)
-        self.say(
-            f"generation {self.state.generation} on {','.join(hosts)}, rendezvous at {first.address}:{port}"
-        )
+    def end_generation(self, action: d.Kill) -> None:
+        """Say why, and what began it."""
+        self.say(f"ending generation {action.generation}: {action.why}")
+        well = action.why == d.FINISHED or action.why in d.BY_WISH
+        began = "" if well else first.line(self.faults, self.options.ranks)
+        if began:
+            self.say(f"first: {began}")
+        self.events.write("generation_end", action.generation, why=action.why, first=began)
+
+    def start_ranks(self) -> None:
+        """Every member is told the same, once the first one's store listens."""
+        hosts = self.waiting.hosts if self.waiting else ()
+        first = self.peers.here.get(hosts[0]) if hosts else None
+        if self.waiting is None or first is None or not first.store:
+            return
+        number, port, self.waiting = self.waiting.generation, first.store, None
+        self.folder.remove("stop")
+        self.faults = []
+        os.makedirs(self.folder.at("logs", str(number)), exist_ok=True)
+        found = recall.chosen(self.peers.here, self.folder.newest_step(self.options.checkpoints))
+        begins: Dict[str, Any] = {"step": found.step, "source": "memory"} if found else {}
+        words = f", from step {found.step} in memory" if found else ""
+        self.say(f"generation {number} on {','.join(hosts)}, store at {first.address}:{port}{words}")
         self.events.write(
-            "generation_start", self.state.generation, hosts=hosts, address=first.address, port=port
+            "generation_start", number, hosts=list(hosts), address=first.address, port=port, **begins
         )
-        end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + self.options.time)
-        environment = {
-            "CLUSTERWRIGHT_CHECKPOINTS": self.options.checkpoints,
-            "CLUSTERWRIGHT_CHECKPOINT_EVERY": self.options.every,
-            "CLUSTERWRIGHT_CHECKPOINT_KEEP": str(self.options.keep),
-            **({"CLUSTERWRIGHT_DEADLINE": f"{end - SAVED_BY_S:.0f}"} if self.options.time else {}),
-        }
+        self.hangs.begin(number, hosts, self.folder.at("logs", str(number)))
         message = {
-            "start": self.state.generation, "hosts": hosts, "address": first.address, "port": port,
-            "environment": environment,
+            "start": number, "hosts": list(hosts), "address": first.address, "port": port,
+            "environment": terms.environment(self.options, self.end_time), "patience": self.hangs.patience,
+            **recall.told(self.peers.here, hosts, found),
         }  # fmt: skip
         for host in hosts:
-            if host in self.peers:
-                self.tell(self.peers[host], message)
+            if host in self.peers.here:
+                self.peers.here[host].store = 0  # each makes a new one, lest two generations meet
+            self.peers.tell(host, message)
 
     def hand_over(self, action: d.HandOver) -> None:
         """A successor goes on; when Slurm refuses one, the run has failed."""
         job_id, said = self.room.hand_over(action.lost)
+        if not job_id and self.room.stands_by:
+            self.say(f"{action.why}; Slurm refused a successor: {said}; the job that stands by follows")
+            self.code = 1
+            return
         if not job_id:
             self.end(d.FAILED, f"{action.why}; Slurm refused a successor: {said}")
             return
@@ -304,6 +352,8 @@ class Supervisor:
     def end(self, outcome: str, why: str) -> None:
         """The run is over: nobody follows."""
         self.room.cancel_standby()
+        began = "" if outcome in (d.FINISHED, d.CANCELLED) else first.line(self.faults, self.options.ranks)
+        why = f"{why}; first: {began}" if began else why
         self.say(f"{outcome}: {why}")
         self.folder.write(
             "ended.json", {"outcome": outcome, "code": EXIT[outcome], "why": why, "time": time.time()}
@@ -312,53 +362,24 @@ class Supervisor:
         self.code = EXIT[outcome]
 
     def farewell(self) -> None:
-        """Agents end their ranks and leave; what does not leave is ended by Slurm with the job."""
-        for peer in list(self.peers.values()):
-            self.tell(peer, {"end": True})
-        until = time.monotonic() + FAREWELL_S
-        while self.peers and time.monotonic() < until:
-            for key, _ in self.selector.select(TICK_S):
-                if isinstance(key.data, Peer):
-                    self.hear(key.data)
+        """Agents end their ranks and leave with the job, or keep what they hold for whoever follows us inside it."""
+        if self.standing.followed_inside:
+            self.peers.let_go()
+            return
+        self.peers.farewell()
         self.room.end()
-
-    # Small things
 
     def orders(self) -> wire.Message:
         """What an agent has to know, also to call a successor when we are gone."""
-        more = {"successors": self.left, "supervisor": self.host}
+        more = {
+            "successors": self.left, "supervisor": self.host, "beat": self.beat_s, "number": self.number,
+            "hosts": list(self.hosts), "end_time": self.end_time,
+        }  # fmt: skip
         return {**dataclasses.asdict(self.options), **more}
-
-    def tell(self, peer: Peer, message: wire.Message) -> None:
-        """Send; who cannot be told is lost."""
-        try:
-            peer.line.send(message)
-        except wire.Broken as why:
-            self.close(peer, str(why))
-
-    def close(self, peer: Peer, why: str) -> None:
-        """The end of a connection; if it was a host of ours, the host is lost until it joins again."""
-        if peer.line.fileno() < 0:
-            return
-        self.selector.unregister(peer.line)
-        peer.line.close()
-        if peer in self.strangers:
-            self.strangers.remove(peer)
-        if self.peers.get(peer.host) is not peer:
-            return
-        del self.peers[peer.host]
-        if self.code is not None:
-            return
-        silence = round(time.time() - peer.heard, 2)
-        self.say(f"lost {peer.host} ({why}); last heard {silence} s ago")
-        self.events.write("host_lost", self.state.generation, lost=peer.host, silence_s=silence, why=why)
-        self.rejoin[peer.host] = time.time() + BEAT_S
-        self.feed("lost", host=peer.host)
 
     def say(self, text: str) -> None:
         """One line for people, into the job's own output."""
-        sys.stdout.write(f"{time.strftime('%H:%M:%S')} {text}\n")
-        sys.stdout.flush()
+        say.out(f"{time.strftime('%H:%M:%S')} {text}")
 
 
 def main() -> int:
@@ -368,20 +389,11 @@ def main() -> int:
     if folder.has("ended.json") or folder.has("finished.json"):
         sys.stdout.write("the run is over already; nothing to do\n")
         return 0
-    supervisor = Supervisor(
-        options, folder, room.Local(options, folder) if options.local else room.Slurm(options, folder)
-    )
+    supervisor = Supervisor(options, folder, (room.Local if options.local else room.Slurm)(options, folder))
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda received, _: supervisor.on_signal(received))
-    return supervisor.run()
-
-
-def _listen(options: Options, seed: int) -> socket.socket:
-    found: Optional[Tuple[str, str]] = network.inside(options.management, network.interfaces())
-    if found is None:
-        raise OSError(f"no address inside the management network {options.management}")
-    port = network.bindable_port(found[1], seed)
-    return socket.create_server((found[1], port), backlog=1024)
+        signal.signal(number, lambda received, _: supervisor.wishes.on_signal(received))
+    with beside.trackers(options.trackers, folder):
+        return supervisor.run()
 
 
 if __name__ == "__main__":

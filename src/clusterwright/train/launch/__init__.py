@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterwright.train.launch.events import Here, There, ended, events, wait
 from clusterwright.train.launch.listing import Row, listed
-from clusterwright.train.launch.local import local, local_script
+from clusterwright.train.launch.local import interrupt, local, local_script
 from clusterwright.train.launch.run import Ended, Run, run_name
 from clusterwright.train.launch.script import script
 from clusterwright.train.launch.submit import resume, runs_folder, submit
@@ -17,6 +17,7 @@ __all__ = [
     "There",
     "ended",
     "events",
+    "interrupt",
     "listed",
     "local",
     "local_script",

@@ -6,14 +6,13 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from clusterwright.edge import slurm
 from clusterwright.edge.slurm import QueuedJob
+from clusterwright.edge.sources import far_text
 from clusterwright.edge.ssh import Remote
 from clusterwright.spec.cluster import Cluster
-from clusterwright.train.launch import far
 from clusterwright.train.launch.submit import runs_folder
 
 GONE = frozenset({"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"})
@@ -42,7 +41,7 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[Row, ...]:
     """
     host, runs = cluster.control.name, runs_folder(cluster)
     command = f"{slurm.QUEUE} </dev/null || exit; echo; python3 - list {shlex.quote(runs)}"
-    done = slurm.checked(remote.run(host, command, stdin=Path(far.__file__).read_bytes()), host, "squeue")
+    done = slurm.checked(remote.run(host, command, stdin=far_text()), host, "squeue")
     queue, _, folders = done.out.rpartition("\n")
     return rows(slurm.parse_queue(queue), json.loads(folders or "[]"))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,21 +13,34 @@ from pathlib import Path
 import clusterwright
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_whole
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.spec.job import Job
-from clusterwright.train.launch.command import command, options
-from clusterwright.train.launch.parallel import variables
+from clusterwright.train.launch import gradients, parallel
+from clusterwright.train.launch.command import command, is_plain, launcher, options
 from clusterwright.train.launch.run import Run, run_name
+from clusterwright.train.launch.snapshot import snapshot
 from clusterwright.train.launch.submit import job_record
 
 LOOPBACK = "127.0.0.0/8"
 
 
-def local(job: Job, folder: Path, *, clock: Clock | None = None) -> Run:
-    """The run, begun in `folder/NAME`; its job id is the process that stands in for Slurm."""
+def local(job: Job, folder: Path, *, clock: Clock | None = None, beside: Path = Path()) -> Run:
+    """The run, begun in `folder/NAME`; its job id is the process that stands in for Slurm.
+
+    Raises:
+        WrightError: the launcher is one of Slurm's or of MPI's, or the code cannot be copied.
+    """
+    from clusterwright.train.launch.peak import peak_here  # noqa: PLC0415 (start-up time: the catalog)
+
+    _able(job)
     now = (clock or SystemClock()).now()
+    copy = snapshot(job.code, beside) if job.code else None
     name = _new(folder.absolute(), run_name(job.name, now))
     run = folder.absolute() / name
-    write_whole(run / "job.json", job_record(job, name, now, None, local=True))
+    if copy:
+        copy.unpack(run / "code")
+    digest = copy.digest if copy else None
+    write_whole(run / "job.json", job_record(job, name, now, None, local=True, gpu=peak_here(), code=digest))
     write_whole(run / "job.sh", local_script(job, str(run)), mode=0o755)
     with (run / "job.out").open("ab") as out:
         process = subprocess.Popen(  # noqa: S603 (our own script, written above)
@@ -34,6 +49,24 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None) -> Run:
     process.returncode = 0  # not ours to wait for; keeps Python from warning that a child still runs
     write_whole(run / "jobs", f"{process.pid}\n")
     return Run(name, str(process.pid), str(run))
+
+
+def _able(job: Job) -> None:
+    if is_plain(job):
+        raise WrightError.of(
+            "launcher-cannot",
+            f"launcher `{launcher(job)}` starts tasks of Slurm's, and here is none",
+            "take `--launcher agent` for a Python program, or leave --local out",
+            exit_code=EXIT_USAGE,
+        )
+
+
+def interrupt(run: Run) -> None:
+    """A person's wish: the ranks save and leave, and the run is over; heard at once, and if need be in a second."""
+    (Path(run.folder) / "cancelled").touch()
+    if (Path(run.folder) / "pulse").exists():  # a supervisor that has only just begun would die of the signal
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(run.job_id), signal.SIGINT)
 
 
 def _new(folder: Path, name: str) -> str:
@@ -59,7 +92,7 @@ def local_script(job: Job, run: str) -> str:
         f"# Made by clusterwright from job `{job.name}`; starting it again resumes the run.",
     ]
     lines += [f"export PYTHONPATH={shlex.quote(library.strip(os.pathsep))}"]
-    said = {**job.environment.variables, **variables(job)}
+    said = {**job.environment.variables, **parallel.variables(job), **gradients.variables(job)}
     lines += [f"export {name}={shlex.quote(text)}" for name, text in said.items()]
     python = job.environment.python or sys.executable
     pairs = options(job, run, compute=LOOPBACK, management=LOOPBACK, gres=None)

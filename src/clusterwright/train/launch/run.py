@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from clusterwright.train.launch.warnings import Warned
+
 # Exit codes of a run, as its supervisor ends it (train/agent/supervisor.py)
 OUTCOMES = {"finished": 0, "failed": 1, "no-progress": 4, "cancelled": 143}
 
@@ -16,6 +18,8 @@ class Run:
     name: str
     job_id: str
     folder: str
+    warnings: tuple[Warned, ...] = ()
+    runs: tuple[str, ...] = ()  # of an array
 
 
 @dataclass(frozen=True, slots=True)

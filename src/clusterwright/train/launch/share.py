@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clusterwright.build.render.slurm_nodes import free_memory_mib
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.job import Job
 from clusterwright.spec.nodes import NodeGroup
-from clusterwright.units import MiB
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def partition(job: Job, cluster: Cluster) -> str:
 
 
 def _of(job: Job, group: NodeGroup) -> tuple[int, int]:
-    memory = (group.memory - group.memory_reserved) // MiB
+    memory = free_memory_mib(group)
     if group.gpus is None:
         return group.cpus.threads, memory
     part = job.gpus_per_node, group.gpus.count

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -21,16 +22,21 @@ _ELSEWHERE = {
 
 
 class Text:
-    """Windows of `context` + 1 bytes in a row; the last byte of one is the first of the next."""
+    """Windows of `context` + 1 bytes, or tokens, in a row; the last byte of one is the first of the next."""
 
-    def __init__(self, data: bytes, context: int) -> None:
+    def __init__(self, data: bytes | torch.Tensor, context: int) -> None:
         self._context = context
-        self._data = torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0)
+        self._data = data if isinstance(data, torch.Tensor) else plain(data)
         if len(self) < 1:
             raise ValueError(f"{len(data)} bytes of text are not enough for one window of {context + 1}")
 
     def __len__(self) -> int:
         return (self._data.numel() - 1) // self._context
+
+    @property
+    def fingerprint(self) -> str:
+        """Of all of it, and of the windows' length."""
+        return hashlib.sha256(self._data.numpy().tobytes() + b"%d" % self._context).hexdigest()[:16]
 
     def windows(self, numbers: Sequence[int], device: torch.device) -> torch.Tensor:
         """The windows of these numbers, as tokens of shape B, context + 1."""
@@ -39,7 +45,14 @@ class Text:
         return self._data[places].to(device=device, dtype=torch.int64)
 
 
-def read(name: str, *, context: int, limit: int) -> tuple[Text, Text]:
+def plain(data: bytes) -> torch.Tensor:
+    """Every byte is a token."""
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0)
+
+
+def read(
+    name: str, *, context: int, limit: int, encode: Callable[[bytes], torch.Tensor] = plain
+) -> tuple[Text, Text]:
     """Text for training and for validation, of about `limit` bytes together: whole files are taken."""
     folder = Path(name or sysconfig.get_path("stdlib"))
     training, validation = bytearray(), bytearray()
@@ -51,7 +64,7 @@ def read(name: str, *, context: int, limit: int) -> tuple[Text, Text]:
         raise ValueError(
             f"{folder} holds fewer than two text files ({', '.join(_SUFFIXES)}); one is held out"
         )
-    return Text(bytes(training), context), Text(bytes(validation), context)
+    return Text(encode(bytes(training)), context), Text(encode(bytes(validation)), context)
 
 
 def files(folder: Path) -> Iterator[Path]:

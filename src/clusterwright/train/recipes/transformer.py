@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch.nn.functional as F  # noqa: N812 (torch's own name for it)
 from torch import Tensor, nn
+
+from clusterwright.train.recipes.stages import WHOLE
 
 VOCABULARY = 256  # every byte is a token: no tokenizer to ship, any file is text
 
@@ -64,12 +67,13 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Bytes in; for each position, scores for the byte that comes next out."""
+    """Bytes in; how badly those that come next were foreseen out."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         if shape.width % shape.heads:
             raise ValueError(f"width {shape.width} is not a multiple of heads {shape.heads}")
+        self.stage: Any = WHOLE  # or this rank's, where layers are dealt out
         self.bytes = nn.Embedding(VOCABULARY, shape.width)
         self.positions = nn.Embedding(shape.context, shape.width)
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
@@ -77,18 +81,32 @@ class Transformer(nn.Module):
         self.out = nn.Linear(shape.width, VOCABULARY, bias=False)
         self._initialise(shape.layers)
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        """Scores (B, T, V) for tokens (B, T)."""
-        x = self.bytes(tokens) + self.positions.weight[: tokens.shape[1]]
-        for block in self.blocks:
-            x = block(x)
-        scores: Tensor = self.out(self.norm(x))
-        return scores
+    def forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
+        """The sum, over the targets (B, T), of -log(odds given to them).
 
-    def loss(self, windows: Tensor) -> Tensor:
-        """The sum, over all bytes of the windows (B, T + 1) but the first, of -log(odds it was given)."""
-        scores = self(windows[:, :-1]).float()
-        return F.cross_entropy(scores.flatten(0, 1), windows[:, 1:].flatten(), reduction="sum")
+        Of a stage before the last it is what that hands on.
+        """
+        x = self._through(tokens)
+        if not self.stage.last:
+            handed: Tensor = self.stage.hand_on(x)
+            return handed
+        scores = self.out(self.norm(x)).float()
+        return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), reduction="sum")
+
+    def parts(self) -> tuple[list[nn.Module], nn.ModuleList, list[nn.Module]]:
+        """What the first of several stages has, what is dealt out, and what the last one has."""
+        return [self.bytes, self.positions], self.blocks, [self.norm, self.out]
+
+    def _through(self, tokens: Tensor) -> Tensor:
+        """All layers, or those of a stage."""
+        x: Tensor
+        if self.stage.first:
+            x = self.bytes(tokens) + self.positions.weight[: tokens.shape[1]]
+        else:
+            x = self.stage.receive((*tokens.shape, self.bytes.embedding_dim), tokens.device)
+        for block in self.stage.own(self.blocks):
+            x = block(x)
+        return x
 
     def _initialise(self, layers: int) -> None:
         """As GPT-2 (section 2.3): what adds to the residual starts smaller, the more layers add."""

@@ -8,10 +8,26 @@ for batch in run.steps(runtime.Sampler(len(data), batch=32, seed=1), until=300):
 run.finish()
 """
 
-from clusterwright.train.runtime.checkpoint import Checkpoints, load
+from clusterwright.train.runtime.checkpoints.checkpoint import Checkpoints, load
 from clusterwright.train.runtime.data import Sampler
 from clusterwright.train.runtime.events import Events
+from clusterwright.train.runtime.feeder import Feeder
 from clusterwright.train.runtime.group import Group, join
 from clusterwright.train.runtime.run import Run, start
+from clusterwright.train.runtime.services.recompute import recompute
+from clusterwright.train.runtime.services.samples import Reproducible, sample_seed
 
-__all__ = ["Checkpoints", "Events", "Group", "Run", "Sampler", "join", "load", "start"]
+__all__ = [
+    "Checkpoints",
+    "Events",
+    "Feeder",
+    "Group",
+    "Reproducible",
+    "Run",
+    "Sampler",
+    "join",
+    "load",
+    "recompute",
+    "sample_seed",
+    "start",
+]

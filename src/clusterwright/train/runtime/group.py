@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
+from torch.distributed import distributed_c10d
 
 from clusterwright.train.runtime import slurm
 
@@ -40,6 +41,11 @@ class Group:
         values = [value]
         dist.broadcast_object_list(values, src=0, group=self.control)
         return values[0]
+
+    @property
+    def store(self) -> Any:
+        """Words that any rank may leave for the others, without meeting them."""
+        return distributed_c10d._get_default_store()  # noqa: SLF001 (torch has no public way to it)
 
     def leave(self) -> None:
         """Wait for the others and take the groups down."""

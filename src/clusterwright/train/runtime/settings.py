@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,19 @@ class Settings:
     keep: int
     generation: int
     deadline: float | None
+    parallel: Mapping[str, Any] = field(default_factory=dict)
+    precision: str = "auto"
+    best: str | None = None
 
 
 def read(
-    folder: str | None, every: str | None, keep: int | None, environ: Mapping[str, str] = os.environ
+    folder: str | None,
+    every: str | None,
+    keep: int | None,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    parallel: Mapping[str, Any] | None = None,
+    precision: str = "auto",
 ) -> Settings:
     """The script's own words where it has any, else the launcher's, else every ten minutes, three kept."""
     run = folder or environ.get("CLUSTERWRIGHT_RUN")
@@ -53,4 +64,7 @@ def read(
         keep=max(2, keep or int(environ.get("CLUSTERWRIGHT_CHECKPOINT_KEEP", "3"))),  # one may be bad
         generation=int(environ.get("CLUSTERWRIGHT_GENERATION", "0")),
         deadline=float(deadline) if deadline else None,
+        parallel=json.loads(environ.get("CLUSTERWRIGHT_PARALLEL", "{}")) if parallel is None else parallel,
+        precision=precision,
+        best=environ.get("CLUSTERWRIGHT_CHECKPOINT_BEST"),
     )

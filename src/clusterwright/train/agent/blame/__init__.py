@@ -1,0 +1,1 @@
+"""Which rank failed first, with which words, and whether it was its host."""

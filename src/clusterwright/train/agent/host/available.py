@@ -1,0 +1,53 @@
+"""How much memory a job may still take on this host: the machine's, and its control group's."""
+
+from __future__ import annotations
+
+import os
+from typing import List, Optional
+
+V1, V2 = "/sys/fs/cgroup/memory", "/sys/fs/cgroup"
+
+
+def available_bytes() -> int:
+    """The least of what is left; a limit that cannot be read does not count."""
+    return min([_machine(), *_groups()])
+
+
+def _machine() -> int:
+    with open("/proc/meminfo", encoding="ascii") as file:
+        rows = dict(line.split(":") for line in file)
+    return int(rows["MemAvailable"].split()[0]) * 1024
+
+
+def _groups() -> List[int]:
+    """What is left in this process's control group and in those above it (cgroups(7))."""
+    with open("/proc/self/cgroup", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split(":", 2) for line in file]
+    left = []
+    for _, controllers, path in rows:
+        names = controllers.split(",")
+        if "memory" in names:
+            left += _above(V1, path, "memory.limit_in_bytes", "memory.usage_in_bytes")
+        elif controllers == "":
+            left += _above(V2, path, "memory.max", "memory.current")
+    return left
+
+
+def _above(root: str, path: str, limit: str, usage: str) -> List[int]:
+    found = []
+    while True:
+        folder = root + path.rstrip("/")
+        most, used = _number(os.path.join(folder, limit)), _number(os.path.join(folder, usage))
+        if most is not None and used is not None:
+            found.append(most - used)
+        if path in ("", "/"):
+            return found
+        path = os.path.dirname(path)
+
+
+def _number(path: str) -> Optional[int]:
+    try:
+        with open(path, encoding="ascii") as file:
+            return int(file.read())
+    except (OSError, ValueError):  # not there, or `max`
+        return None

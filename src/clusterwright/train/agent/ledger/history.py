@@ -1,0 +1,117 @@
+"""The events of a run, read from its folder; of a file with a million lines only those that the ledger needs.
+
+A ledger is made of the moments at which something began, ended or broke. Between them rank 0 writes step after step,
+and each step event holds the time of all steps before it; so a few lines around each moment tell the same.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from typing import Any, BinaryIO, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+
+Event = Dict[str, Any]
+
+WHOLE = 2 << 20  # bytes of a file that are read as they stand: 10,000 events, a tenth of a second
+AROUND = 32 << 10  # bytes read before and after a moment in a longer file: 150 events
+PROBE = 4 << 10  # bytes in which a line is sure to begin and end
+MOMENTS = ("job_start", "generation_start", "generation_end", "host_lost", "job_end")
+
+
+class History(NamedTuple):
+    """What a run wrote, as far as it was read, and what was known when it was submitted."""
+
+    events: List[Event]
+    submitted: Optional[float] = None
+    price: Optional[Dict[str, Any]] = None  # of a GPU hour: amount, currency, source
+    record: Mapping[str, Any] = {}  # all of job.json
+
+
+def read(folder: str, whole: int = WHOLE) -> History:
+    """All events of short files, and of long ones those around each moment."""
+    paths = sorted(glob.glob(os.path.join(glob.escape(folder), "events", "*.jsonl")))
+    long = [path for path in paths if os.stat(path).st_size > whole]
+    events = [event for path in paths if path not in long for event in _all(path)]
+    moments = sorted({float(event["time"]) for event in events if event["event"] in MOMENTS})
+    for path in long:
+        events += thin(path, moments)
+    record = object_of(text_of(os.path.join(folder, "job.json")))
+    submitted, price = record.get("submitted"), record.get("price")
+    return History(
+        sorted(events, key=lambda event: float(event["time"])),
+        float(submitted) if isinstance(submitted, (int, float)) else None,
+        price if isinstance(price, dict) else None,
+        record,
+    )
+
+
+def parse(data: bytes) -> Iterator[Event]:
+    """The events of whole lines; a line that a dying host left half written is passed over."""
+    for line in data.splitlines():
+        event = object_of(line)
+        if isinstance(event.get("time"), (int, float)) and isinstance(event.get("event"), str):
+            yield event
+
+
+def thin(path: str, moments: Iterable[float]) -> List[Event]:
+    """Events at the beginning, at the end, and around each moment; each once."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        places = [0, size, *(_place(file, size, moment) for moment in moments)]
+        found: List[Event] = []
+        for begin, end in _joined((max(0, place - AROUND), min(size, place + AROUND)) for place in places):
+            file.seek(begin)
+            block = file.read(end - begin)
+            if begin:
+                block = block[block.find(b"\n") + 1 :]
+            found += parse(block[: block.rfind(b"\n") + 1])
+    return found
+
+
+def _all(path: str) -> Iterator[Event]:
+    with open(path, "rb") as file:
+        return parse(file.read())
+
+
+def _place(file: BinaryIO, size: int, moment: float) -> int:
+    """Where in the file the first event of that time or later stands, to within a probe."""
+    low, high = 0, size
+    while high - low > PROBE:
+        middle = (low + high) // 2
+        file.seek(middle)
+        following = next(parse(file.read(PROBE).partition(b"\n")[2]), None)
+        if following is None or float(following["time"]) >= moment:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _joined(spans: Iterable[Tuple[int, int]]) -> List[Tuple[int, int]]:
+    """The spans in order, those that touch as one: no line is read twice."""
+    found: List[Tuple[int, int]] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return found
+
+
+def text_of(path: str) -> bytes:
+    """A file's bytes; none of one that cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def object_of(text: bytes) -> Dict[str, Any]:
+    """A JSON object; empty for a line that is none, as one that is still being written."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):  # the latter of a line of brackets, which no writer of ours makes
+        return {}
+    return document if isinstance(document, dict) else {}

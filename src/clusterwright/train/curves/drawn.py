@@ -1,0 +1,113 @@
+"""One curve: the mean of each point's steps as a line, their least and largest as a band, restarts as marks. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clusterwright.drawing.svg import Scale, is_narrow, line, path, picture, scale, tag, ticks, words
+
+HIGH, TOP, BOTTOM, LEFT, RIGHT = 190.0, 14.0, 26.0, 64.0, 14.0  # in the drawing's own units
+LEAST_SHARE = 0.05  # that a picture of shares reaches: what is nearly nothing must not look like much
+Point = Sequence[float]  # step, mean, least, largest
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What is drawn, and how its numbers are written."""
+
+    name: str
+    title: tuple[str, str]  # English, Chinese
+    unit: str
+    share: bool = False  # of 1, shown as per cent
+
+
+def drawing(
+    curve: Curve, points: Sequence[Point], marks: Sequence[dict[str, Any]], width: float, **more: Any
+) -> str:
+    """The picture; `dots` are measures beside the line, as (step, value)."""
+    dots: Sequence[tuple[float, float]] = more.get("dots", ())
+    low, high = bounds(points, dots)
+    low, high = (0.0, max(high, LEAST_SHARE)) if curve.share else (low, high)
+    last = max(point[0] for point in points)
+    x = scale(0, last, LEFT, width - RIGHT)
+    y = inside(scale(low, high, TOP + HIGH, TOP))
+    parts = (
+        *_grid(curve, y, (low, high), width),
+        *_steps(x, last, width),
+        *_marks(marks, x),
+        band(points, x, y),
+        path(((x(step), y(mean)) for step, mean, *_ in points), "curve"),
+        *(tag("circle", cx=x(step), cy=y(value), r=3.2, class_="dot") for step, value in dots),
+    )
+    return picture((width, TOP + HIGH + BOTTOM), curve.title[0], told(curve, points, marks), *parts)
+
+
+def inside(y: Scale) -> Scale:
+    """The same, and what would lie outside of the picture on its edge."""
+    return lambda value: min(TOP + HIGH, max(TOP, y(value)))
+
+
+def bounds(points: Sequence[Point], dots: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """What the picture shows: all but the outermost hundredth, so that one spike does not flatten the rest."""
+    lows, highs = sorted(point[2] for point in points), sorted(point[3] for point in points)
+    cut = len(points) // 100
+    low, high = lows[cut], highs[-1 - cut]
+    known = [value for _, value in dots]
+    low, high = min([low, *known]), max([high, *known])
+    spare = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
+    return (max(0.0, low - spare) if low >= 0 else low - spare), high + spare
+
+
+def band(points: Sequence[Point], x: Scale, y: Scale) -> str:
+    """Between the least and the largest of each point, where a point is several steps."""
+    if all(point[2] == point[3] for point in points):
+        return ""
+    above = [(x(p[0]), y(p[3])) for p in points]
+    below = [(x(p[0]), y(p[2])) for p in reversed(points)]
+    return path([*above, *below], "band")
+
+
+def told(curve: Curve, points: Sequence[Point], marks: Sequence[dict[str, Any]]) -> str:
+    """For who cannot see it."""
+    first, last = points[0], points[-1]
+    said = (
+        f"From {number(curve, first[1])} at step {first[0]:g} to {number(curve, last[1])} at step {last[0]:g}"
+    )
+    said += f"; least {number(curve, min(p[2] for p in points))}, largest {number(curve, max(p[3] for p in points))}."
+    return said + "".join(f" Restarted from step {mark['step']}: {mark['why']}." for mark in marks)
+
+
+def number(curve: Curve, value: float) -> str:
+    """As a person reads it, with its unit."""
+    if curve.share:
+        return f"{value:.1%}"
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            return f"{value / (1e3 if letter == 'k' else size):.3g}{letter}{curve.unit}"
+    return f"{value:.4g}{curve.unit}"
+
+
+def _grid(curve: Curve, y: Scale, room: tuple[float, float], width: float) -> Iterator[str]:
+    for value in ticks(*room, 4):
+        shown = number(curve, 0.0 if math.isclose(value, 0, abs_tol=1e-12) else value)
+        yield line(LEFT, y(value), width - RIGHT, y(value), "grid")
+        yield words(shown, LEFT - 8, y(value) + 4, "tick", text_anchor="end")
+
+
+def _steps(x: Scale, last: float, width: float) -> Iterator[str]:
+    bottom = TOP + HIGH
+    for value in ticks(0, last, 3 if is_narrow(width) else 8):
+        yield line(x(value), bottom, x(value), bottom + 4, "axis-line")
+        yield words(f"{value:g}", x(value), bottom + 19, "tick", text_anchor="middle")
+
+
+def _marks(marks: Sequence[dict[str, Any]], x: Scale) -> Iterator[str]:
+    for mark in marks:
+        title = tag(
+            "title", f"restarted from step {mark['step']}: {mark['why']}".replace("<", "(").replace("&", "+")
+        )
+        place = x(mark["step"])
+        yield tag("line", title, x1=place, y1=TOP, x2=place, y2=TOP + HIGH, class_="restart")

@@ -1,0 +1,24 @@
+"""Ports of the loopback address of this host."""
+
+from __future__ import annotations
+
+import socket
+
+
+def free(wanted: int = 0) -> int:
+    """The wanted port if nobody has it, else one that nobody has; 0 wants none in particular."""
+    for port in (wanted, 0):
+        with socket.socket() as tried:
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(tried.getsockname()[1])
+    raise OSError("this host has no free port on 127.0.0.1")
+
+
+def answers(port: int) -> bool:
+    """True when somebody listens there."""
+    with socket.socket() as tried:
+        tried.settimeout(1)
+        return tried.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,93 @@
+"""Whether anybody works in a session: what its processes have computed, and when its terminals were last used."""
+
+from __future__ import annotations
+
+import os
+from typing import Dict, List, Set
+
+# Of one core. Jupyter and VS Code's server with nobody there stay well below (docs/log.md).
+BUSY = 0.1
+_USER, _SYSTEM = 11, 12  # proc(5): utime and stime, counted from the field after the name
+
+
+def of_job(job_id: str, proc: str = "/proc") -> Set[int]:
+    """Processes of the job, other steps' too: by their control group, or by what Slurm told them."""
+    pids = {int(name) for name in os.listdir(proc) if name.isdigit()}
+    return {pid for pid in pids if _is_of(f"{proc}/{pid}", job_id)}
+
+
+def _is_of(folder: str, job_id: str) -> bool:
+    group = f"/job_{job_id}/".encode()
+    told = f"SLURM_JOB_ID={job_id}".encode()
+    return group in _bytes(f"{folder}/cgroup") or told in _bytes(f"{folder}/environ").split(b"\0")
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:  # it has ended, or is another's
+        return b""
+
+
+def cpu_seconds(pids: Set[int], proc: str = "/proc") -> Dict[int, float]:
+    """What each has computed since it began."""
+    tick = os.sysconf("SC_CLK_TCK")
+    found = {pid: _fields(pid, proc) for pid in pids}
+    return {pid: (int(each[_USER]) + int(each[_SYSTEM])) / tick for pid, each in found.items() if each}
+
+
+def running(pids: Set[int], proc: str = "/proc") -> Set[int]:
+    """Those that compute, or would if they had a core, in this moment."""
+    return {pid for pid in pids if _fields(pid, proc)[:1] == [b"R"]}
+
+
+def _fields(pid: int, proc: str) -> List[bytes]:
+    """proc(5) stat, from the state on; empty for a process that has ended."""
+    return _bytes(f"{proc}/{pid}/stat").rpartition(b")")[2].split()
+
+
+def computed(before: Dict[int, float], now: Dict[int, float]) -> float:
+    """Seconds between two looks; what a process that has ended in between did is not seen."""
+    return sum(max(0.0, seconds - before.get(pid, 0.0)) for pid, seconds in now.items())
+
+
+def typed(pids: Set[int], proc: str = "/proc") -> float:
+    """When a terminal of these processes was last read or written, as w(1) tells it; 0 for none."""
+    terminals = set()
+    for pid in pids:
+        try:
+            target = os.readlink(f"{proc}/{pid}/fd/0")
+        except OSError:
+            continue
+        if target.startswith("/dev/pts/"):
+            terminals.add(target)
+    return max((_used(path) for path in terminals), default=0.0)
+
+
+def _used(path: str) -> float:
+    try:
+        about = os.stat(path)
+    except OSError:
+        return 0.0
+    return max(about.st_atime, about.st_mtime)
+
+
+class Work:
+    """When somebody last worked, as far as looks in between could see."""
+
+    def __init__(self, job_id: str, now: float) -> None:
+        self.job_id, self.last, self.looked = job_id, now, now
+        self.cpu = cpu_seconds(of_job(job_id))
+        self.running: Set[int] = set()
+
+    def look(self, now: float, active: float = 0.0) -> float:
+        """Seconds since somebody worked; `active` is when the server last saw one."""
+        pids = of_job(self.job_id)
+        cpu, busy = cpu_seconds(pids), running(pids - {os.getpid()})  # who looks is running, always
+        # On a crowded host one that computes gets less than it would take: it is seen running twice.
+        if computed(self.cpu, cpu) > BUSY * (now - self.looked) or busy & self.running:
+            self.last = now
+        self.cpu, self.running, self.looked = cpu, busy, now
+        self.last = max(self.last, active, typed(pids))
+        return max(0.0, now - self.last)

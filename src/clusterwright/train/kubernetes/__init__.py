@@ -1,0 +1,1 @@
+"""A training for the other scheduler: manifests for Kubernetes from the same two files. Pure; talks to no server."""

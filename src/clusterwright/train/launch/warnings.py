@@ -1,0 +1,155 @@
+"""What a cluster's Slurm settings will cost a training, said when it is submitted; a pure reading of their text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+# `scontrol show config`, in every release read (22.05 to 26.05): NAME = VALUE, padded.
+_LINE = re.compile(r"^(\w+)\s+= (.*)$", re.MULTILINE)
+_NUMBER = re.compile(r"\d+")
+
+# Slurm's own default is 300 s; what `apply` renders is 60 s, and twice that is taken for a choice.
+LONGEST_NODE_TIMEOUT_S = 120
+SHORTEST_KILL_WAIT_S = 30  # Slurm's own default; a save of tens of gigabytes takes about as long
+LONGEST_CREDENTIAL_S = 60
+CREDENTIAL_S = 120  # slurm.conf(5), AuthInfo: cred_expire without a value of its own
+SCHED_INTERVAL_S = 60  # slurm.conf(5), SchedulerParameters: sched_interval
+BY_HAND = "slurm.conf"
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """One setting that hurts: what it is, what it costs, and where it is mended."""
+
+    setting: str
+    seen: str
+    costs: str
+    mend: str
+
+    def __str__(self) -> str:
+        return f"warning: {self.setting} is {self.seen}: {self.costs}\n  mend: {self.mend}"
+
+
+Settings = Mapping[str, str]
+Reading = Callable[[Settings], Warned | None]
+
+
+def warnings(text: str) -> tuple[Warned, ...]:
+    """What `scontrol show config` says that hurts a training; one line when it said nothing."""
+    settings = {name: value.strip() for name, value in _LINE.findall(text)}
+    if not settings:
+        return (_UNREAD,)
+    return tuple(found for reading in _READINGS if (found := reading(settings)))
+
+
+_UNREAD = Warned(
+    "scontrol show config",
+    "silent",
+    "nothing is known of the settings that decide how soon a training goes on",
+    "run it on the control host",
+)
+
+
+def _node_timeout(settings: Settings) -> Warned | None:
+    seconds = _seconds(settings, "SlurmdTimeout")
+    if seconds is None or 0 < seconds <= LONGEST_NODE_TIMEOUT_S:
+        return None
+    lasts = "never" if seconds == 0 else f"only after {seconds} s"
+    return Warned(
+        "SlurmdTimeout", f"{seconds} s",
+        f"a training that has lost every host of its job goes on {lasts}; others it survives by itself",
+        "`slurm.node_timeout: 60s` in the cluster file, then wright apply",
+    )  # fmt: skip
+
+
+def _kill_wait(settings: Settings) -> Warned | None:
+    seconds = _seconds(settings, "KillWait")
+    if seconds is None or seconds >= SHORTEST_KILL_WAIT_S:
+        return None
+    return Warned(
+        "KillWait", f"{seconds} s",
+        f"a job that is pushed aside or cancelled has {seconds} s to save; what is not saved by then is done again",
+        "`slurm.kill_wait: 30s` or more in the cluster file; for preemption also `grace:` of its qos",
+    )  # fmt: skip
+
+
+def _process_tracking(settings: Settings) -> Warned | None:
+    seen = settings.get("ProctrackType", "proctrack/cgroup")
+    if seen == "proctrack/cgroup":
+        return None
+    return Warned(
+        "ProctrackType", seen,
+        "Slurm does not find processes that left their parent; those of a killed agent may hold GPUs after the job",
+        f"ProctrackType=proctrack/cgroup in {BY_HAND}, as wright apply renders it",
+    )  # fmt: skip
+
+
+def _health(settings: Settings) -> Warned | None:
+    seconds = _seconds(settings, "HealthCheckInterval")
+    if seconds is None or (seconds > 0 and settings.get("HealthCheckProgram") != "(null)"):
+        return None
+    return Warned(
+        "HealthCheckInterval", f"{seconds} s without a program" if seconds else "0 s",
+        "no host is looked at between jobs; a successor may be given the host that has just failed another job",
+        "`slurm.health: true` in the cluster file, then wright apply",
+    )  # fmt: skip
+
+
+def _credential(settings: Settings) -> Warned | None:
+    match = re.search(r"cred_expire=(\d+)", settings.get("AuthInfo", ""))
+    seconds = int(match[1]) if match else CREDENTIAL_S
+    if seconds <= LONGEST_CREDENTIAL_S:
+        return None
+    # 173 s at 120 and 24 s at 5 were measured on an idle host (docs/decisions/0005-endure.md).
+    return Warned(
+        "AuthInfo cred_expire", f"{seconds} s",
+        f"`scontrol requeue` holds a job for {seconds + 1} s at least; successors of ours do not wait for it",
+        f"AuthInfo=cred_expire=60 in {BY_HAND}, as wright apply renders it",
+    )  # fmt: skip
+
+
+def _deferred(settings: Settings) -> Warned | None:
+    words = settings.get("SchedulerParameters", "").split(",")
+    if "defer" not in words:
+        return None
+    every = next((word[15:] for word in words if word.startswith("sched_interval=")), str(SCHED_INTERVAL_S))
+    return Warned(
+        "SchedulerParameters", "with `defer`",
+        f"a successor is not looked at when it is submitted; it may wait for the next round ({every} s)",
+        f"take `defer` out in {BY_HAND}, or hold spare hosts: `recovery: {{on_host_loss: spare, spare_nodes: 1}}`",
+    )  # fmt: skip
+
+
+def _return_to_service(settings: Settings) -> Warned | None:
+    if settings.get("ReturnToService", "2") != "0":
+        return None
+    return Warned(
+        "ReturnToService", "0",
+        "a host that was lost stays down until somebody resumes it; the training cannot grow back onto it",
+        f"ReturnToService=2 in {BY_HAND}, as wright apply renders it",
+    )  # fmt: skip
+
+
+def _suspension(settings: Settings) -> Warned | None:
+    modes = settings.get("PreemptMode", "OFF").upper().split(",")
+    if "SUSPEND" not in modes:
+        return None
+    return Warned(
+        "PreemptMode", settings["PreemptMode"],
+        "a job that is suspended holds its memory, and when it goes on its hosts take each other for lost: it"
+        " begins a new generation",
+        "`when_preempted: cancel` for its qos in the cluster file; the run saves, and its successor goes on",
+    )  # fmt: skip
+
+
+_READINGS: tuple[Reading, ...] = (
+    _node_timeout, _kill_wait, _process_tracking, _health, _return_to_service, _deferred, _suspension, _credential,
+)  # fmt: skip
+
+
+def _seconds(settings: Settings, name: str) -> int | None:
+    """The number of `60 sec`; None where Slurm does not say."""
+    match = _NUMBER.match(settings.get(name, ""))
+    return int(match[0]) if match else None

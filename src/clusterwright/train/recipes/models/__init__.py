@@ -1,0 +1,1 @@
+"""The models that the recipes train, each a file to read."""

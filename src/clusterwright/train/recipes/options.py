@@ -1,0 +1,42 @@
+"""What can be said on a recipe's command line: one dataclass, a field for each option."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+Kind = TypeVar("Kind", bound="Common")
+
+
+@dataclass(frozen=True)
+class Common:
+    """What every recipe understands."""
+
+    steps: int = 300
+    batch: int = 32  # samples of a step, over all ranks
+    microbatch: int = 8  # samples that go through the model at once
+    learning_rate: float = 3e-3
+    warmup: int = 20  # steps until the learning rate is reached
+    weight_decay: float = 0.1  # as GPT-3 (appendix B), like the betas and the clipping
+    clip: float = 1.0
+    seed: int = 1
+    evaluate_every: int = 100
+    evaluate_samples: int = 64
+    precision: str = "auto"  # or bf16, fp16, none
+    compile: bool = False  # by torch.compile: a minute at the start, fewer milliseconds a step
+    folder: str = ""  # where to keep events and checkpoints when no launcher says so
+
+
+def parse(kind: type[Kind], arguments: Sequence[str] | None) -> Kind:
+    """The options from a command line; a job file's `arguments` arrive here as `--name=value`."""
+    parser = argparse.ArgumentParser(prog=kind.__module__.rpartition(".")[2])
+    for field in fields(kind):
+        names = sorted({f"--{field.name}", f"--{field.name.replace('_', '-')}"})
+        default: Any = field.default
+        if isinstance(default, bool):
+            parser.add_argument(*names, dest=field.name, action="store_true")
+        else:
+            parser.add_argument(*names, dest=field.name, type=type(default), default=default)
+    return kind(**vars(parser.parse_args(arguments)))

@@ -1,0 +1,1 @@
+"""Checkpoints: saved behind the training, whole or not at all, verified when read."""

@@ -1,0 +1,1 @@
+"""Copies of a rank's state in memory that outlives it."""

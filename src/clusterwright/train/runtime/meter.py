@@ -1,0 +1,96 @@
+"""What rank 0 says of a step beside its loss: learning rate, norm of the gradients, memory, and what reading cost."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+_EVERY_S = 1.0  # memory and the readers' processor time change slowly, and take 20 us to ask for
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Meter:
+    """One rank's own; asked once a step, and dear things once a second."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._asked = float("-inf")
+        self._norm: Any = None
+        self._alone_s = 0.0  # processor time of this thread while it waited for batches
+        self._began_s = 0.0
+
+    def norm(self, norm: Any) -> None:
+        """That of this step's gradients; a number or a tensor, which is looked at when the step is complete."""
+        self._norm = norm
+
+    def begin(self) -> None:
+        """A batch is asked for."""
+        self._began_s = time.thread_time()
+
+    def fetched(self) -> None:
+        """It has come."""
+        self._alone_s += time.thread_time() - self._began_s
+
+    def step(self, optimizers: Sequence[Any], source: Any) -> dict[str, Any]:
+        """What there is to say, at a step's end; `source` is what batches came from."""
+        found: dict[str, Any] = {"lr": float(optimizers[0].param_groups[0]["lr"])} if optimizers else {}
+        if self._norm is not None:
+            norm, self._norm = float(self._norm), None
+            found["norm"] = norm if math.isfinite(norm) else None  # JSON knows no NaN
+        if time.monotonic() - self._asked >= _EVERY_S:
+            self._asked = time.monotonic()
+            found["memory"], found["reading"] = self._memory(), self._alone_s + workers_cpu_s(source)
+        return found
+
+    def _memory(self) -> int:
+        """The most bytes of the GPU that tensors have held; without one, what the process holds now."""
+        if self._device.type == "cuda":
+            return int(torch.cuda.max_memory_allocated(self._device))
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 (a third of the time, each second)
+            return int(file.read().split()[1]) * _PAGE
+
+
+def workers(source: Any) -> int:
+    """How many processes read for a DataLoader's iterator; of anything else, none that we know of."""
+    return len(_workers(source))
+
+
+def workers_cpu_s(source: Any) -> float:
+    """Processor time of these processes so far."""
+    return sum(_cpu_s(each.pid) for each in _workers(source))
+
+
+def plan(device: torch.device, dtype: torch.dtype | None, models: Sequence[nn.Module]) -> dict[str, Any]:
+    """What is known before the first step: parameters, the device, the numbers' form, processors of this rank."""
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+    numbers = str(dtype or torch.get_default_dtype()).removeprefix("torch.")
+    parameters = sum(each.numel() for model in models for each in model.parameters())
+    return {"device": name, "dtype": numbers, "parameters": parameters, "cpus": cpus()}
+
+
+def cpus() -> int:
+    """Processors for each rank of this host."""
+    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1") or 1)
+    return max(1, len(os.sched_getaffinity(0)) // ranks)
+
+
+def _workers(source: Any) -> Sequence[Any]:
+    found: Sequence[Any] = getattr(source, "_workers", ())
+    return found
+
+
+def _cpu_s(pid: int) -> float:
+    """User and system time of a process; 0 for one that is gone (proc(5): fields 14 and 15 of stat)."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123 (same)
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICK

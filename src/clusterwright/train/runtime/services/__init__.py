@@ -1,0 +1,1 @@
+"""What a loop may ask for: mesh, precision, pieces of a batch, clipping, policies, pauses."""
