@@ -1,0 +1,1 @@
+"""What one host measures of itself, for Prometheus: the standard library alone, Python 3.8."""

@@ -1,0 +1,129 @@
+"""libnvidia-ml.so.1 by ctypes: each question gives a number, or None where this GPU or driver does not know it."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_int, c_uint, c_ulonglong, c_void_p
+from typing import List, Optional
+
+LIBRARY = "libnvidia-ml.so.1"
+# nvmlReturn_t: what a driver or a GPU that is there may answer
+OK, NOT_SUPPORTED, NO_PERMISSION, NOT_FOUND = 0, 3, 4, 6
+UNKNOWN = (2, NOT_SUPPORTED, NO_PERMISSION, NOT_FOUND, 13, 25)
+LOST = 15
+_ROOM = 96
+
+
+class NvmlError(Exception):
+    """An answer that ends a round: the library has to be loaded anew, or a GPU is gone."""
+
+    def __init__(self, function: str, code: int) -> None:
+        super().__init__(f"{function}: NVML error {code}")
+        self.code = code
+
+
+class _Memory(ctypes.Structure):
+    """nvmlMemory_v2_t."""
+
+    _fields_ = [("version", c_uint)] + [(name, c_ulonglong) for name in ("total", "reserved", "free", "used")]
+
+
+class Nvml:
+    """The library, loaded and initialised.
+
+    Raises:
+        OSError: there is none.
+        NvmlError: there is no driver, or another version of it.
+    """
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(LIBRARY)
+        self._check("nvmlInit_v2")
+
+    def ask(self, function: str, *arguments: object) -> bool:
+        """True where the arguments have the answer; False where nobody knows it."""
+        try:
+            code = getattr(self._library, function)(*arguments)
+        except AttributeError:  # an older driver
+            return False
+        if code and code not in UNKNOWN:
+            raise NvmlError(function, code)
+        return not code
+
+    def _check(self, function: str, *arguments: object) -> None:
+        if not self.ask(function, *arguments):
+            raise NvmlError(function, NOT_SUPPORTED)
+
+    def driver(self) -> str:
+        """Its version."""
+        buffer = ctypes.create_string_buffer(_ROOM)
+        self.ask("nvmlSystemGetDriverVersion", buffer, c_uint(_ROOM))
+        return buffer.value.decode("ascii", "replace")
+
+    def gpus(self) -> List[Gpu]:
+        """Those that answer; the driver goes on counting one that is lost."""
+        count = c_uint()
+        self._check("nvmlDeviceGetCount_v2", byref(count))
+        found = []
+        for index in range(count.value):
+            handle = c_void_p()
+            try:
+                if self.ask("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle)):
+                    gpu = Gpu(self, index, handle)
+                    gpu.uuid = gpu.text("nvmlDeviceGetUUID")
+                    found.append(gpu)
+            except NvmlError as error:
+                if error.code != LOST:
+                    raise
+        return found
+
+
+class Gpu:
+    """One that answers."""
+
+    def __init__(self, nvml: Nvml, index: int, handle: c_void_p) -> None:
+        self._nvml, self.index, self._handle, self.uuid = nvml, index, handle, ""
+
+    def text(self, function: str) -> str:
+        """Words about it; none where it has none."""
+        buffer = ctypes.create_string_buffer(_ROOM)
+        self._nvml.ask(function, self._handle, buffer, c_uint(_ROOM))
+        return buffer.value.decode("utf-8", "replace")
+
+    def number(self, function: str, *arguments: int) -> Optional[int]:
+        """A number of 32 bits."""
+        found = c_uint()
+        known = self._nvml.ask(function, self._handle, *map(c_uint, arguments), byref(found))
+        return found.value if known else None
+
+    def big(self, function: str, *arguments: int) -> Optional[int]:
+        """A number of 64 bits."""
+        found = c_ulonglong()
+        known = self._nvml.ask(function, self._handle, *map(c_uint, arguments), byref(found))
+        return found.value if known else None
+
+    def several(self, function: str, count: int) -> List[Optional[int]]:
+        """Some numbers of one call."""
+        found = [c_uint() for _ in range(count)]
+        known = self._nvml.ask(function, self._handle, *map(byref, found))
+        return [each.value if known else None for each in found]
+
+    def busy(self) -> Optional[int]:
+        """How much of the last moment kernels ran, in percent."""
+        both = (c_uint * 2)()
+        return both[0] if self._nvml.ask("nvmlDeviceGetUtilizationRates", self._handle, both) else None
+
+    def memory(self) -> List[Optional[int]]:
+        """Bytes in use, and in all."""
+        found = _Memory(version=ctypes.sizeof(_Memory) | 2 << 24)
+        if self._nvml.ask("nvmlDeviceGetMemoryInfo_v2", self._handle, byref(found)):
+            return [found.used, found.total]
+        plain = (c_ulonglong * 3)()  # drivers before 510: total, free, used
+        known = self._nvml.ask("nvmlDeviceGetMemoryInfo", self._handle, plain)
+        return [plain[2], plain[0]] if known else [None, None]
+
+    def link(self, number: int) -> Optional[bool]:
+        """Whether that NVLink is up; None where there is no such link."""
+        active = c_int()
+        known = self._nvml.ask("nvmlDeviceGetNvLinkState", self._handle, c_uint(number), byref(active))
+        return bool(active.value) if known else None

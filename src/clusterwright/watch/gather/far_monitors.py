@@ -1,0 +1,112 @@
+"""What Prometheus and Alertmanager know, in few words (standard library, Python 3.8; sent to the control host)."""
+
+from __future__ import annotations
+
+import calendar
+import json
+import math
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Any, Dict, List, Tuple
+
+MOST_BYTES = 64 << 20  # of one answer: 100,000 GPUs
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback is nobody's proxy
+
+# By node and GPU. The names are those of docs/decisions/0010-watch.md.
+OF_GPUS = {
+    "utilisation": "max by (node, gpu) (gpu:utilisation:ratio)",
+    "memory_used": "max by (node, gpu) (gpu:memory_used:bytes)",
+    "memory_total": "max by (node, gpu) (gpu:memory_total:bytes)",
+    "celsius": "max by (node, gpu) (gpu:temperature:celsius)",
+    "watts": "max by (node, gpu) (gpu:power:watts)",
+}
+NAMED = {  # what is told by a label
+    "job": ("max by (node, gpu, job) (clusterwright_gpu_job_info)", "job"),
+    "name": ("max by (node, gpu, name) (clusterwright_gpu_info)", "name"),
+}
+OF_RUNS = {
+    "goodput": "max by (run) (clusterwright_run_goodput_ratio)",
+    "checkpoint_age_s": "max by (run) (clusterwright_run_checkpoint_age_seconds)",
+    "slow_rank": "max by (run, rank, host) (clusterwright_run_slow_rank_ratio)",
+}
+
+
+def measures(
+    url: str, limit_s: float
+) -> Tuple[Dict[str, Dict[str, Dict[str, Any]]], Dict[str, Dict[str, Any]]]:
+    """Values by family, node and GPU; and by run and what they are of.
+
+    Raises:
+        OSError: it does not answer, or not all of it within the time.
+        ValueError: it says something else.
+    """
+    end = time.monotonic() + limit_s
+    gpus: Dict[str, Dict[str, Dict[str, Any]]] = {}
+    for family, query in OF_GPUS.items():
+        for labels, value in asked(url, query, end):
+            _put(gpus, family, labels, value)
+    for family, (query, label) in NAMED.items():
+        for labels, _ in asked(url, query, end):
+            _put(gpus, family, labels, str(labels.get(label, "")))
+    runs: Dict[str, Dict[str, Any]] = {}
+    for family, query in OF_RUNS.items():
+        for labels, value in asked(url, query, end):
+            slow = f"rank {labels.get('rank')} on {labels.get('host')}: {value:.2g} times as long"
+            runs.setdefault(str(labels.get("run", "")), {})[family] = slow if family == "slow_rank" else value
+    return gpus, runs
+
+
+def _put(gpus: Dict[str, Dict[str, Dict[str, Any]]], family: str, labels: Dict[str, str], value: Any) -> None:
+    node, index = labels.get("node", ""), labels.get("gpu", "")
+    if node and index.isdigit():
+        gpus.setdefault(family, {}).setdefault(node, {})[index] = value
+
+
+def asked(url: str, query: str, end: float) -> List[Tuple[Dict[str, str], float]]:
+    """An instant query's rows; values that are no numbers are passed over."""
+    document = fetched(url + "/api/v1/query?" + urllib.parse.urlencode({"query": query}), end)
+    found = document["data"]["result"] if isinstance(document, dict) else []
+    numbers = [(row["metric"], float(row["value"][1])) for row in found]
+    return [(labels, value) for labels, value in numbers if math.isfinite(value)]
+
+
+def alerts(url: str, limit_s: float) -> List[Dict[str, Any]]:
+    """Alerts that are on, muted ones too."""
+    document = fetched(url + "/api/v2/alerts", time.monotonic() + limit_s)
+    return [
+        {
+            "labels": each.get("labels") or {}, "annotations": each.get("annotations") or {},
+            "since": seconds(str(each.get("startsAt", ""))),
+            "muted": (each.get("status") or {}).get("state") == "suppressed",
+        }
+        for each in document if isinstance(each, dict)
+    ]  # fmt: skip
+
+
+def seconds(stamp: str) -> float:
+    """`2026-11-23T02:13:20.5Z` since the epoch; 0 for what is none. Alertmanager says it in any zone."""
+    try:
+        at = calendar.timegm(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S"))
+    except ValueError:
+        return 0.0
+    zone = stamp[-6:]
+    if zone[:1] in ("+", "-") and zone[1:3].isdigit() and zone[4:].isdigit():
+        ahead = int(zone[1:3]) * 3600 + int(zone[4:]) * 60
+        return float(at - ahead if zone[0] == "+" else at + ahead)
+    return float(at)
+
+
+def fetched(url: str, end: float) -> Any:
+    """The JSON document of that address."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise OSError("it did not answer in time")
+    try:
+        with _DIRECT.open(url, timeout=left) as answer:  # (loopback, and http as we wrote it)
+            return json.loads(answer.read(MOST_BYTES))
+    except urllib.error.HTTPError as why:
+        raise OSError(f"it answers {why.code} {why.reason}") from why
+    except urllib.error.URLError as why:
+        raise OSError(str(getattr(why.reason, "strerror", "") or why.reason)) from why

@@ -1,0 +1,76 @@
+"""What Slurm's programs say, each within its own time (standard library, Python 3.8; sent to the control host)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from typing import Dict, List, NamedTuple, Tuple
+
+# Of a job. Any sign may stand in its name; the mark, which nobody knows beforehand, ends every field.
+FIELDS = (
+    "JobArrayID", "JobID", "UserName", "Account", "Partition", "State", "Reason", "NumNodes", "NumCPUs", "PriorityLong",
+    "SubmitTime", "StartTime", "EndTime", "NodeList", "tres-alloc", "tres-per-node", "Name",
+)  # fmt: skip
+STATE, NAME = FIELDS.index("State"), FIELDS.index("Name")
+_FILTERS = (
+    "SQUEUE_",
+    "SINFO_",
+    "SSHARE_",
+    "SCONTROL_",
+)  # what an administrator's shell may ask of them for itself
+
+
+class Said(NamedTuple):
+    """What a program printed; `why` is empty where it went well."""
+
+    text: str
+    why: str
+
+
+def commands(mark: str) -> Dict[str, List[str]]:
+    """Command lines by what they are asked for. Only their text is the same in all releases; their JSON is not."""
+    columns = ",".join(f"{field}:{mark}" for field in FIELDS)
+    return {
+        "jobs": ["squeue", "--noheader", "--all", "--Format=" + columns],
+        "nodes": ["scontrol", "show", "nodes", "-o"],
+        "shares": ["sshare", "-a", "-P"],
+    }
+
+
+def said(argv: List[str], limit_s: float) -> Said:
+    """Its answer; one that overruns is killed with its children, and one that is not there says so."""
+    try:
+        process = subprocess.Popen(  # noqa: S603 (Slurm's own programs)
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+            start_new_session=True,
+        )  # fmt: skip
+    except OSError as why:
+        return Said("", f"{argv[0]}: {why.strerror}")
+    try:
+        out, err = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return Said("", f"{argv[0]} did not answer within {limit_s:g} s")
+    text, words = out.decode(errors="replace"), err.decode(errors="replace").strip()
+    if process.returncode != 0:
+        last = (words or text.strip()).splitlines()[-1:] or [f"exit code {process.returncode}"]
+        return Said("", f"{argv[0]}: {last[0]}")
+    return Said(text, "")
+
+
+def environment() -> Dict[str, str]:
+    """Ours without what would filter or shape the answers; times are seconds, so that clocks' zones do not matter."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FILTERS)}
+    return dict(kept, SLURM_TIME_FORMAT="%s", LC_ALL="C")
+
+
+def rows(text: str, mark: str, count: int = len(FIELDS)) -> List[Tuple[str, ...]]:
+    """Jobs of squeue's answer, of so many fields each; the last one is passed over where it has not all of them.
+
+    Fields are counted, as a job's name may begin with what ends a row. So each row but the first brings that along.
+    """
+    fields = text.split(mark)[:-1]
+    found = [fields[place : place + count] for place in range(0, len(fields), count)]
+    return [(row[0].lstrip("\n"), *row[1:]) for row in found if len(row) == count]

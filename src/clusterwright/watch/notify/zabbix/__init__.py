@@ -1,0 +1,1 @@
+"""Alerts and figures to a site's Zabbix, as its trapper takes them."""
