@@ -1,0 +1,131 @@
+"""The values in a pickle, and nothing else of it.
+
+No name is looked up, nothing is called, and no memory is taken that the file itself does not fill. Python's own
+unpickler is not used, for a pickle is a program; this one knows the instructions that make numbers, texts, lists,
+tuples and mappings, which are all that a dump holds.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+_MARK = object()
+_CONSTANTS: dict[int, Any] = {ord("N"): None, 0x88: True, 0x89: False}
+_EMPTY: dict[int, Callable[[], Any]] = {ord("}"): dict, ord("]"): list, ord(")"): tuple}
+_FIXED = {ord("K"): "<B", ord("M"): "<H", ord("J"): "<i", ord("G"): ">d"}
+_TEXTS = {0x8C: "<B", ord("X"): "<I", 0x8D: "<Q"}
+_LONGS = {0x8A: "<B", 0x8B: "<I"}
+_PUTS = {ord("q"): "<B", ord("r"): "<I"}
+_GETS = {ord("h"): "<B", ord("j"): "<I"}
+_TUPLES = {0x85: 1, 0x86: 2, 0x87: 3}
+_PROTO, _FRAME, _STOP, _MEMOIZE = 0x80, 0x95, ord("."), 0x94
+
+
+def values(data: bytes) -> Any:
+    """What the pickle holds.
+
+    Raises:
+        ValueError: it holds something else than plain values, or is cut short.
+    """
+    try:
+        return _Machine(data).run()
+    except (IndexError, KeyError, TypeError, struct.error, UnicodeDecodeError, AttributeError) as error:
+        raise ValueError(f"no dump of plain values: {error}") from error
+
+
+class _Machine:
+    """A stack, and what was put aside."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+        self._stack: list[Any] = []
+        self._kept: dict[int, Any] = {}
+
+    def run(self) -> Any:
+        while (code := self._byte()) != _STOP:
+            if not (self._makes(code) or self._keeps(code) or self._joins(code)):
+                raise ValueError(f"no dump of plain values: instruction {code:#x} at {self._at - 1}")
+        found = self._stack.pop()
+        if found is _MARK:
+            raise ValueError("no dump of plain values: it ends too soon")
+        return found
+
+    def _makes(self, code: int) -> bool:
+        """A value of its own."""
+        if code in _CONSTANTS:
+            self._stack.append(_CONSTANTS[code])
+        elif code in _EMPTY:
+            self._stack.append(_EMPTY[code]())
+        elif code in _FIXED:
+            self._stack.append(self._number(_FIXED[code]))
+        elif code in _TEXTS:
+            self._stack.append(self._take(self._number(_TEXTS[code])).decode("utf-8", "surrogateescape"))
+        elif code in _LONGS:
+            self._stack.append(int.from_bytes(self._take(self._number(_LONGS[code])), "little", signed=True))
+        elif code == ord("("):
+            self._stack.append(_MARK)
+        else:
+            return False
+        return True
+
+    def _keeps(self, code: int) -> bool:
+        """Puts the last value aside, or takes one from there."""
+        if code in _PUTS:
+            self._kept[self._number(_PUTS[code])] = self._stack[-1]
+        elif code == _MEMOIZE:
+            self._kept[len(self._kept)] = self._stack[-1]
+        elif code in _GETS:
+            self._stack.append(self._kept[self._number(_GETS[code])])
+        elif code == _PROTO:
+            self._take(1)
+        elif code == _FRAME:
+            self._take(8)
+        else:
+            return False
+        return True
+
+    def _joins(self, code: int) -> bool:
+        """Makes one value of several."""
+        if code in _TUPLES:
+            parts = self._stack[-_TUPLES[code] :]
+            del self._stack[-_TUPLES[code] :]
+            self._stack.append(tuple(parts))
+        elif code == ord("t"):
+            self._stack.append(tuple(self._since_mark()))
+        elif code == ord("a"):
+            one = self._stack.pop()
+            self._stack[-1].append(one)
+        elif code == ord("e"):
+            several = self._since_mark()
+            self._stack[-1].extend(several)
+        elif code == ord("s"):
+            value, key = self._stack.pop(), self._stack.pop()
+            self._stack[-1][key] = value
+        elif code == ord("u"):
+            pairs = self._since_mark()
+            self._stack[-1].update(zip(pairs[::2], pairs[1::2], strict=True))
+        else:
+            return False
+        return True
+
+    def _since_mark(self) -> list[Any]:
+        at = len(self._stack) - 1 - self._stack[::-1].index(_MARK)
+        parts = self._stack[at + 1 :]
+        del self._stack[at:]
+        return parts
+
+    def _byte(self) -> int:
+        self._at += 1
+        return self._data[self._at - 1]
+
+    def _number(self, form: str) -> Any:
+        (number,) = struct.unpack(form, self._take(struct.calcsize(form)))
+        return number
+
+    def _take(self, count: int) -> bytes:
+        if self._at + count > len(self._data):
+            raise ValueError("no dump of plain values: it is cut short")
+        self._at += count
+        return self._data[self._at - count : self._at]

@@ -1,0 +1,134 @@
+"""What a job left in files, as one JSON document, on a host that sees them (standard library, Python 3.8).
+
+Sent to `python3 -` on the control host with the folder of runs, the job, and paths that Slurm has named. A long file
+is cut in the middle: what failed first is near its beginning or its end.
+"""
+
+from __future__ import annotations
+
+import base64
+import glob
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any, Dict, List
+
+ALL_BYTES = 48 << 20  # of all files together: seconds over a slow link
+LEAST_BYTES = 64 << 10  # of one
+DUMP_BYTES = 24 << 20  # of all dumps together; one that is larger than its share is left out
+NO_JOB = 69  # sysexits.h EX_UNAVAILABLE
+_OF_RANK = re.compile(r"logs/(\d+)/([^/]+)/(\d+)\.(?:out|err|stacks)$")
+_OF_TORCHRUN = re.compile(r"logs/(\d+)/([^/]+)/.*attempt_\d+/(\d+)/std(?:out|err)\.log$")
+
+
+def main() -> int:
+    """Print the texts and the run that the job belongs to, if it belongs to one."""
+    runs, job, *named = sys.argv[1:]
+    run = find(runs, job)
+    paths = list(
+        dict.fromkeys([*(files_of(run) if run else ()), *(path for path in named if os.path.isfile(path))])
+    )
+    share = max(LEAST_BYTES, ALL_BYTES // max(1, len(paths)))
+    texts = [{"path": path, **owner(path), "text": read(path, share)} for path in paths]
+    json.dump(
+        {
+            "run": run,
+            "jobs": job_ids(run) if run else [],
+            "events": events(run) if run else [],
+            "texts": texts,
+            "dumps": dumps(run) if run else [],
+        },
+        sys.stdout,
+    )
+    return 0
+
+
+def find(runs: str, job: str) -> str:
+    """The folder of a run by its name, `last`, or the id of one of its jobs; empty for none."""
+    folders = [os.path.dirname(path) for path in glob.glob(os.path.join(glob.escape(runs), "*", "job.json"))]
+    folders.sort(key=lambda path: path[-15:], reverse=True)
+    if job == "last":
+        return folders[0] if folders else ""
+    return next((path for path in folders if os.path.basename(path) == job or job in job_ids(path)), "")
+
+
+def job_ids(run: str) -> list[str]:
+    """Ids of the jobs of a run, the first one first."""
+    ids = _text(os.path.join(run, "jobs")).split()
+    for path in sorted(glob.glob(os.path.join(glob.escape(run), "chain", "[0-9]*")), key=_number):
+        ids += [word for word in _text(path).split() if word not in ids]
+    return ids
+
+
+def files_of(run: str) -> Iterator[str]:
+    """Logs of all ranks of the last two generations, of the job itself, and stacks that were dumped."""
+    at = glob.escape(run)
+    yield from sorted(glob.glob(at + "/slurm-*.out") + glob.glob(at + "/job.out"))
+    generations = sorted(glob.glob(at + "/logs/[0-9]*"), key=_number)[-2:]
+    for folder in generations:
+        for path in sorted(glob.glob(glob.escape(folder) + "/**", recursive=True)):
+            if path.endswith((".out", ".err", ".log", ".stacks")) and os.path.isfile(path):
+                yield path
+
+
+def dumps(run: str) -> List[Dict[str, str]]:
+    """What the flight recorder wrote in the last generation, in base64; no more than what fits."""
+    generations = sorted(glob.glob(glob.escape(run) + "/logs/[0-9]*"), key=_number)[-1:]
+    paths = [path for folder in generations for path in glob.glob(glob.escape(folder) + "/*/nccl-[0-9]*")]
+    share = DUMP_BYTES // max(1, len(paths))
+    found = []
+    for path in sorted(paths):
+        try:
+            with open(path, "rb") as file:
+                data = file.read(share + 1)
+        except OSError:
+            continue
+        if len(data) <= share:
+            found.append({"path": path, "base64": base64.b64encode(data).decode()})
+    return found
+
+
+def events(run: str) -> list[dict[str, Any]]:
+    """What the runtime said of failures."""
+    telling = ("rank_exit", "rank_hung", "host_lost", "generation_end", "job_end")
+    found = []
+    for path in glob.glob(os.path.join(glob.escape(run), "events", "*.jsonl")):
+        for line in read(path, 4 << 20).splitlines():
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(event, dict) and event.get("event") in telling:
+                found.append(event)
+    return sorted(found, key=lambda event: float(event.get("time", 0)))
+
+
+def owner(path: str) -> dict[str, str]:
+    """Host and local rank that the path names."""
+    found = _OF_RANK.search(path) or _OF_TORCHRUN.search(path)
+    return {"host": found.group(2), "local": found.group(3)} if found else {"host": "", "local": ""}
+
+
+def read(path: str, most: int) -> str:
+    """The text; of a longer one its first quarter and the rest from its end."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size <= most:
+                return file.read().decode(errors="replace")
+            head = file.read(most // 4)
+            file.seek(size - (most - most // 4))
+            return (head + b"\n" + file.read()).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _text(path: str) -> str:
+    return read(path, 1 << 20)
+
+
+def _number(path: str) -> tuple[int, str]:
+    name = os.path.basename(path)
+    return (int(name) if name.isdigit() else 0, name)

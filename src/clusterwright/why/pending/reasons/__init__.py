@@ -1,0 +1,1 @@
+"""One file per family of reasons; each says for which of Slurm's reasons it speaks (`@reason`)."""

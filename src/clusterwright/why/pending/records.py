@@ -1,0 +1,94 @@
+"""Slurm's records: fields by name, with readers for its numbers, times, lengths of time and resources."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Iterator, Mapping
+
+_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)")
+_LENGTH = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
+_SIZE = re.compile(r"([\d.]+)([KMGTP]?)")
+_UNITS = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}  # in MiB
+NOTHING = frozenset({"", "(null)", "N/A", "None", "UNLIMITED", "NONE", "Unknown"})
+FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:/]*)=")
+
+
+class Record(Mapping[str, str]):
+    """Fields of one object; a field that is not there, or holds nothing, reads as an empty text."""
+
+    def __init__(self, fields: Mapping[str, str], line: str = "") -> None:
+        self._fields, self.line = dict(fields), line
+
+    @classmethod
+    def parse(cls, line: str) -> Record:
+        """Fields of one line of `scontrol -o`: a value runs to the next NAME=."""
+        marks = list(FIELD.finditer(line))
+        ends = [*(mark.start() for mark in marks[1:]), len(line)][: len(marks)]
+        found = {mark[1]: line[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)}
+        return cls(found, line.strip())
+
+    def __getitem__(self, name: str) -> str:
+        """The value; nothing where Slurm says `(null)`, `N/A` or the like."""
+        value = self._fields.get(name, "")
+        return "" if value in NOTHING else value
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of fields."""
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        """How many fields there are."""
+        return len(self._fields)
+
+    def number(self, name: str) -> int:
+        """The number at the beginning of a field; 0 for none."""
+        found = re.match(r"\d+", self[name])
+        return int(found[0]) if found else 0
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """Words of a list with commas."""
+        return tuple(word for word in self[name].split(",") if word)
+
+    def tres(self, name: str) -> dict[str, float]:
+        """Trackable resources: memory in MiB, all others as numbers."""
+        pairs = (word.partition("=") for word in self[name].split(",") if "=" in word)
+        return {key: amount(value) for key, _, value in pairs}
+
+    def quoted(self, *names: str) -> str:
+        """Some fields as Slurm printed them."""
+        return " ".join(f"{name}={self._fields[name]}" for name in names if name in self._fields)
+
+
+def amount(text: str) -> float:
+    """`928M` is 928, `15.50G` 15872, `8` 8; 0 for no number."""
+    found = _SIZE.match(text)
+    return float(found[1]) * _UNITS[found[2]] if found else 0.0
+
+
+def seconds(text: str) -> int | None:
+    """`1-00:30:00` as seconds; None where there is no limit."""
+    found = _LENGTH.fullmatch(text)
+    if not found:
+        return int(text) * 60 if text.isdigit() else None
+    days, hours, minutes, rest = (int(part or 0) for part in found.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + rest
+
+
+def length(of_s: int) -> str:
+    """Seconds as Slurm writes them."""
+    minutes, rest = divmod(of_s, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    return f"{days}-{hours:02}:{minutes:02}:{rest:02}" if days else f"{hours:02}:{minutes:02}:{rest:02}"
+
+
+def stamp(text: str) -> int | None:
+    """A local time as seconds on a clock without zones; None for no time."""
+    found = _STAMP.match(text)
+    return calendar.timegm(tuple(int(part) for part in found.groups())) if found else None
+
+
+def clock(text: str) -> str:
+    """`2026-11-22 23:06` of a time as Slurm writes it."""
+    return text[:16].replace("T", " ")

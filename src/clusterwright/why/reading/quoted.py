@@ -1,0 +1,68 @@
+"""Whether a text is told of and not said: quoted, searched for, in source code, in settings, in another's log."""
+
+from __future__ import annotations
+
+import re
+
+OURS = " ┃ "  # between a place and the line that we quote
+# A log inside a log begins so: what `tail` and `head` print, and a shell that says what it runs.
+BEGINS = re.compile(
+    r"^==> .+ <==$|^\++ (?:cat|tail|head|grep|zcat|less|wright why)\b|^\$ (?:cat|tail|head|zcat) "
+)
+TOLD = (
+    "==> ",
+    "+ cat ",
+    "+ tail ",
+    "+ head ",
+    "+ zcat ",
+    "+ grep ",
+    "+ wright why",
+    "$ cat ",
+    "$ tail ",
+    "$ head ",
+)
+
+_LINES = re.compile(
+    r"^\s*>\s"  # Markdown, mail
+    r"|^\s*┃\s"
+    r"|^[+$#%] (?:echo|printf|grep|rg|sed|awk|logger|journalctl|dmesg)\b|^\++ (?:echo|printf|grep|rg|logger)\b"
+    r"|^\s*(?:echo|printf|grep|egrep|zgrep|rg|ag) +(?:-\S+ +)*['\"]"
+    r"|^\S*?[\w.-]+\.(?:log|out|err|txt|md)(?:[:-])\d+[:-](?!\d+ )\s*\S"  # grep -n
+    r"|^\s*(?:cause|where|evidence|mend|retry|exclude|原因|位置|证据|处理|重试|排除)\s{2,}"  # ours
+    r"|^[-+]{1}\s*(?:raise|print|logger|log|throw|assert|#|//)\b"  # a diff
+    r"|^\s*(?:#(?! Out of bounds values)|//|/\*|<!--)\s"  # a remark; nccl-tests puts `#` before its verdict
+    r"|\b(?:raise \w[\w.]*\(|throw [\w:]+\(|(?:logger|logging|log|self\.log)\.\w+\()"
+    r"|\b(?:print[lf]?[nf]?\(|re\.(?:compile|search|match)\()"
+    r"|^\s*(?:if|elif|while|assert|return|except|case)\b.*['\"].*(?:\bin\b|==|\)|:$)"
+    r"|\bTORCH_CHECK\(|\bWARN\(\"|\bfprintf\("
+)
+_SPEAKS = re.compile(
+    r"(?:msg|message|error|err|exception|reason|log|detail|details|stderr|stdout|output|event|content|description|what|failed|failure"
+    r"|state_?reason|said|payload|status|warning|line|Error|Exception|Warning|Interrupt|Exit|Reason)\\?[\"']?\s*$",
+    re.IGNORECASE,
+)
+_ASSIGNED = re.compile(r"(?P<key>[\w.\-\\\"' ]{1,60}?)\s*[:=]\s*[\[(]?\s*[rbfu]?\\?[\"']?$")
+_LISTED = re.compile(r"(?:^\s*-\s+|[\[,(]\s*)[rbfu]?[\"']$")
+
+
+def is_quoted(line: str, text: str, before: str = "") -> bool:
+    """Whether `text` is only told of in `line`; `before` is the line above."""
+    if OURS in line or _LINES.search(line):
+        return True
+    if before.lstrip().startswith('File "') and line.startswith("    "):
+        return True  # a line of source, in a traceback
+    at = line.find(text)
+    return at >= 0 and _in_quotes(line, at, at + len(text))
+
+
+def _in_quotes(line: str, start: int, end: int) -> bool:
+    head, tail = line[:start], line[end:]
+    if head.count("`") % 2 and "`" in tail:
+        return True
+    mark = next((each for each in "\"'" if head.count(each) % 2 and each in tail), "")
+    if not mark:
+        return False
+    opened = head[: head.rfind(mark) + 1]
+    if match := _ASSIGNED.search(opened):
+        return _SPEAKS.search(match["key"].rstrip("\"' \\")) is None
+    return _LISTED.search(opened) is not None
