@@ -1,0 +1,49 @@
+"""No new job starts on the host; jobs that run there go on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from clusterwright.heal.act.hands import Hands, Order, failed, unless_changed
+from clusterwright.heal.seen import Node
+
+COST = "drain"
+UNDO = "scontrol update nodename=HOST state=resume"
+FREE = frozenset({"free", "slurm", "hooks"})  # whose word we may put ours in place of
+
+
+def before(order: Order, hands: Hands) -> dict[str, str] | None:
+    """The reason that Slurm has now; None where a person or a command has drained it meanwhile."""
+    node = hands.node(order.intent.host)
+    return {"reason": node.signed} if node and node.holder in FREE else None
+
+
+def act(order: Order, given: Mapping[str, str], hands: Hands) -> str:
+    """Drained with our reason, unless the reason has changed since it was read."""
+    host = order.intent.host
+    update = f"scontrol update NodeName={shlex.quote(host)} State=DRAIN Reason={shlex.quote(order.reason())}"
+    return failed(hands.slurm(unless_changed(host, given["reason"]) + update))
+
+
+def happened(order: Order, _given: Mapping[str, str], hands: Hands) -> bool | None:
+    """Its reason has our number."""
+    node = hands.node(order.intent.host)
+    return None if node is None else is_ours(node, order)
+
+
+def is_ours(node: Node, order: Order) -> bool:
+    """True when it is drained by this order, and by nobody since."""
+    return node.drained and node.reason.startswith(order.mark)
+
+
+def undo(order: Order, hands: Hands) -> str:
+    """It takes jobs again, if the drain is still that one."""
+    node = hands.node(order.intent.host)
+    if node is None:
+        return "Slurm does not answer"
+    if not is_ours(node, order):
+        return f"it is not drained by #{order.id} any more: {node.reason or 'in service'}"
+    host = order.intent.host
+    update = f"scontrol update NodeName={shlex.quote(host)} State=RESUME"
+    return failed(hands.slurm(unless_changed(host, node.signed) + update))

@@ -1,0 +1,45 @@
+"""A job that waits to be started anew does not get the host that it failed on."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from clusterwright.heal.act.hands import Hands, Order, failed
+from clusterwright.spec.names import expand, fold
+
+COST = "live"
+UNDO = "scontrol update jobid=JOB excnodelist=OTHERS"
+
+
+def _excluded(order: Order, hands: Hands) -> set[str]:
+    text = (hands.job(order.intent.job) or {}).get("ExcNodeList", "")
+    return set(expand(text)) if text not in ("", "(null)") else set()
+
+
+def before(order: Order, hands: Hands) -> dict[str, str] | None:
+    """Who is excluded already; None where the job does not wait any more."""
+    job = hands.job(order.intent.job)
+    if not job or job.get("JobState") != "PENDING":
+        return None
+    return {"hosts": fold(sorted(_excluded(order, hands)))}
+
+
+def act(order: Order, given: Mapping[str, str], hands: Hands) -> str:
+    """The host beside those that its user has excluded."""
+    hosts = {order.intent.host, *(expand(given["hosts"]) if given["hosts"] else ())}
+    return failed(hands.slurm(_update(order, hosts)))
+
+
+def _update(order: Order, hosts: set[str]) -> str:
+    return f"scontrol update JobId={shlex.quote(order.intent.job)} ExcNodeList={shlex.quote(fold(sorted(hosts)))}"
+
+
+def happened(order: Order, _given: Mapping[str, str], hands: Hands) -> bool | None:
+    """It is among those that the job does not get."""
+    return order.intent.host in _excluded(order, hands)
+
+
+def undo(order: Order, hands: Hands) -> str:
+    """The job may get it again."""
+    return failed(hands.slurm(_update(order, _excluded(order, hands) - {order.intent.host})))

@@ -1,0 +1,94 @@
+"""What an action works with: the cluster, the way to its hosts, and its order."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clusterwright.build.as_root import as_root
+from clusterwright.edge.processes import Done
+from clusterwright.edge.slurm import show_job
+from clusterwright.edge.ssh import Remote
+from clusterwright.heal.past import Intent
+from clusterwright.heal.seen import OURS, Node
+from clusterwright.heal.slurm_text import node_of
+from clusterwright.spec.cluster import Cluster
+
+PLACE = "/run/clusterwright/heal"  # on each host: gone with a boot, as it should
+# One of ours at a time on a host: what a killed loop has left running, and what its successor does, come one by one.
+_LOCKED = f"mkdir -p {PLACE} && exec 9>{PLACE}/lock && flock -w 30 9 || exit 75\n"
+_REASON = 180  # characters; slurmctld keeps more, people read fewer
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An intent with its id in the journal."""
+
+    id: int
+    intent: Intent
+
+    @property
+    def mark(self) -> str:
+        """How the reason of a drain by this order begins."""
+        return f"{OURS} #{self.id} "
+
+    def reason(self) -> str:
+        """What Slurm shows: whose it is, which entry of the journal, which rule, and what was seen."""
+        plain = "".join(
+            sign if sign.isprintable() and sign not in "'\"\\`$" else " " for sign in self.intent.why
+        )
+        return f"{self.mark}{self.intent.rule}: {plain}"[:_REASON].rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """How hosts are reached; `source` is the cluster file's path, for what applies it again."""
+
+    cluster: Cluster
+    remote: Remote
+    source: str = "cluster.yaml"
+
+    def slurm(self, script: str, *, timeout_s: float = 60) -> Done:
+        """A shell script on the control host, as root, alone among ours."""
+        return self.on(self.cluster.control.name, script, timeout_s=timeout_s)
+
+    def on(self, host: str, script: str, *, timeout_s: float = 60) -> Done:
+        """The same on any host."""
+        words = f"sh -c {shlex.quote(_LOCKED + script)}"
+        return self.remote.run(host, as_root(self.cluster, words), timeout_s=timeout_s)
+
+    def ask(self, host: str, script: str, *, timeout_s: float = 30) -> Done:
+        """A script that changes nothing, and waits for nobody."""
+        words = f"sh -c {shlex.quote(script)}"
+        return self.remote.run(host, as_root(self.cluster, words), timeout_s=timeout_s)
+
+    def node(self, host: str) -> Node | None:
+        """A host as Slurm has it now; None where Slurm does not answer."""
+        done = self.ask(self.cluster.control.name, f"scontrol show node -o {shlex.quote(host)}")
+        return node_of(done.out) if done.ok else None
+
+    def job(self, job: str) -> Mapping[str, str] | None:
+        """A job as Slurm has it now; empty once it has forgotten it."""
+        return show_job(self.remote, self.cluster.control.name, job)
+
+    def is_empty(self, host: str) -> bool:
+        """True when no job holds the host, those that just end too, and none can come."""
+        node = self.node(host)
+        done = self.ask(self.cluster.control.name, f"squeue -h -o %A -w {shlex.quote(host)}")
+        return bool(node and node.out and done.ok and not done.out.strip())
+
+
+def failed(done: Done) -> str:
+    """Why it failed, in a line; nothing where it did not."""
+    return "" if done.ok else f"ended with {done.code}: {done.last_lines(2)}"
+
+
+def unless_changed(host: str, reason: str) -> str:
+    """Shell that ends at once where the reason of a host is not this one any more; compared as Slurm prints it."""
+    word = shlex.quote(host)
+    return (
+        f"now=$(scontrol show node -o {word}) || exit 74\n"
+        f"case $now in *' Reason='*) now=${{now#*' Reason='}} ;; *) now='' ;; esac\n"
+        f"[ \"${{now%%' Comment='*}}\" = {shlex.quote(reason)} ] || exit 0\n"
+    )

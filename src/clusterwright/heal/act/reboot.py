@@ -1,0 +1,54 @@
+"""A host without jobs is booted anew: by itself, or by its power switch where it does not answer."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from clusterwright.build.agent.reboots import BOOT_ID
+from clusterwright.build.reboot import BY_SYSTEMD
+from clusterwright.heal.act.hands import Hands, Order, failed
+from clusterwright.heal.seen import OURS
+
+COST = "reboot"
+UNDO = ""
+_ON_THE_WAY = frozenset({"stopping", "initializing", "starting"})  # systemctl(1), is-system-running
+_NO_SWITCH = "it does not answer, and nobody holds its power switch (slurm.power_saving.provider)"
+
+
+def before(order: Order, hands: Hands) -> dict[str, str] | None:
+    """Which boot it is in; None where a job is there."""
+    if not hands.is_empty(order.intent.host):
+        return None
+    done = hands.ask(order.intent.host, f"cat {BOOT_ID}")
+    return {"boot": done.out.strip() if done.ok else ""}
+
+
+def act(order: Order, given: Mapping[str, str], hands: Hands) -> str:
+    """Booted, unless it is in another boot already."""
+    if not given["boot"]:
+        return _by_switch(order, hands)
+    script = f'[ "$(cat {BOOT_ID})" = {shlex.quote(given["boot"])} ] || exit 0\n{BY_SYSTEMD}'
+    return failed(hands.on(order.intent.host, script))
+
+
+def _by_switch(order: Order, hands: Hands) -> str:
+    """Slurm's own way off and on; who drained it stays so."""
+    saving = hands.cluster.slurm.power_saving
+    if saving is None or saving.provider is None:
+        return _NO_SWITCH
+    host = shlex.quote(order.intent.host)
+    script = f"scontrol update NodeName={host} State=POWER_DOWN_FORCE Reason={shlex.quote(order.reason())}"
+    return failed(hands.slurm(script))
+
+
+def happened(order: Order, given: Mapping[str, str], hands: Hands) -> bool | None:
+    """It answers, in another boot, and has come up; one that Slurm has off is switched on again."""
+    done = hands.ask(order.intent.host, f"cat {BOOT_ID}; systemctl is-system-running")
+    boot, _, state = done.out.strip().partition("\n")
+    if boot:
+        return None if state.strip() in _ON_THE_WAY else boot != given["boot"]
+    node = hands.node(order.intent.host)
+    if node is not None and "POWERED_DOWN" in node.states and node.reason.startswith(OURS):
+        hands.slurm(f"scontrol update NodeName={shlex.quote(order.intent.host)} State=POWER_UP")
+    return None

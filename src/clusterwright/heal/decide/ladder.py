@@ -1,0 +1,177 @@
+"""Which rung of a rule's ladder is next for one host, and what keeps from it; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from clusterwright.heal.past import COUNTS, Deed, Incident, Intent, Past
+from clusterwright.heal.policy import Policy
+from clusterwright.heal.rule import Rule, Step
+from clusterwright.heal.seen import Finding, Node, Seen
+
+EMPTY = frozenset({"reset-gpu", "reboot", "reapply", "replace"})  # where no job runs, and none can start
+HELD = frozenset({"heal", "health", "hooks"})  # drains that hold until a check passes: nobody else need drain
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One open incident with its rule and what is seen of it now, on a host as Slurm has it."""
+
+    incident: Incident
+    rule: Rule
+    findings: tuple[Finding, ...]
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing now; `why` is worth telling a person once where it is not empty."""
+
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """No rung is left, or the same was tried too often."""
+
+    why: str
+
+
+Next = Intent | Wait | HandOver
+
+
+def next_step(fault: Fault, seen: Seen, past: Past, policy: Policy) -> Next:
+    """The first rung that is not used up and has something to do."""
+    for step in fault.rule.steps:
+        for intent in _wanted(step, fault, seen, past, policy):
+            done = [deed for deed in past.deeds if deed.incident == fault.incident.id and _same(deed, intent)]
+            if len(done) < step.times:
+                return held_back(intent, seen, past, policy) or _when_empty(intent, fault.node)
+    return HandOver("nothing is left to try" if fault.rule.steps else "this is for a person to mend")
+
+
+def _same(deed: Deed, intent: Intent) -> bool:
+    """The same rung again; each job is its own."""
+    made = deed.intent
+    return (
+        deed.state in COUNTS
+        and (made.action, made.unit) == (intent.action, intent.unit)
+        and made.job == intent.job
+    )
+
+
+def held_back(intent: Intent, seen: Seen, past: Past, policy: Policy) -> Next | None:
+    """The pause, which doubles, and the number of times; over all rules, so a fault that changes its name counts."""
+    if intent.job:
+        return None  # each job is requeued for itself, and once
+    same = [
+        deed
+        for deed in past.of(intent.host)
+        if deed.state in COUNTS
+        and (deed.intent.action, deed.intent.unit) == (intent.action, intent.unit)
+        and seen.now.since(deed.at) < policy.window_s
+    ]
+    # One drain more than returns, so that a host which comes and goes ends out of service.
+    if len(same) >= policy.tries + (intent.action == "drain"):
+        return HandOver(f"{intent.action} was done {len(same)} times within its window")
+    last = min((seen.now.since(deed.at) for deed in same), default=None)
+    if last is not None and last < policy.pause_s * 2 ** (len(same) - 1):
+        return Wait()
+    return None
+
+
+def _when_empty(intent: Intent, node: Node) -> Next:
+    if intent.action in EMPTY and (node.jobs or not node.out):
+        return Wait()
+    return intent
+
+
+@dataclass(frozen=True, slots=True)
+class _Rung:
+    """A rung here and now: `intent` is what it means for the host as a whole."""
+
+    intent: Intent
+    step: Step
+    fault: Fault
+    seen: Seen
+    past: Past
+    policy: Policy
+
+
+def _wanted(step: Step, fault: Fault, seen: Seen, past: Past, policy: Policy) -> Iterator[Intent]:
+    """What a rung means here and now: nothing where it is done already, one intent for each job."""
+    words = dict.fromkeys(f"{one.source}: {one.words or one.code}"[:200] for one in fault.findings[:4])
+    intent = Intent(fault.node.name, fault.rule.name, step.do, "; ".join(words))
+    rung = _Rung(intent, step, fault, seen, past, policy)
+    yield from _RUNGS.get(step.do, _whole)(rung)
+
+
+def _whole(rung: _Rung) -> Iterator[Intent]:
+    yield rung.intent
+
+
+def _drain(rung: _Rung) -> Iterator[Intent]:
+    node = rung.fault.node
+    if not (node.drained and node.holder in HELD):
+        yield rung.intent
+
+
+def _service(rung: _Rung) -> Iterator[Intent]:
+    """The rule's unit, or the one that is found: `services:munge.service is inactive (dead)`."""
+    word = rung.fault.findings[0].code.partition(":")[2].split(" ")[0]
+    if unit := rung.step.unit or (word if word.endswith(".service") else ""):
+        yield replace(rung.intent, unit=unit)
+
+
+def _reset(rung: _Rung) -> Iterator[Intent]:
+    """The GPU that is found, such as `gpu 3`; all of the host's where none is named."""
+    parts = [one.part for one in rung.fault.findings if one.part.startswith("gpu")]
+    yield replace(rung.intent, unit=parts[0] if parts else "")
+
+
+def _requeue(rung: _Rung) -> Iterator[Intent]:
+    """Jobs that their users let Slurm start anew; no training of ours: its supervisor goes on without the host."""
+    for name in rung.fault.node.jobs:
+        job = rung.seen.jobs.get(name)
+        if job and job.again and job.state == "RUNNING":
+            yield replace(rung.intent, job=name)
+
+
+def _exclude(rung: _Rung) -> Iterator[Intent]:
+    """A job that failed there, and waits to be started again."""
+    node = rung.fault.node
+    for name in dict.fromkeys(one.job for one in rung.fault.findings if one.job):
+        job = rung.seen.jobs.get(name)
+        if job and job.state == "PENDING" and node.name not in job.excludes and not node.drained:
+            yield replace(rung.intent, job=name)
+
+
+def _replace(rung: _Rung) -> Iterator[Intent]:
+    """By the first spare that waits in a partition of the host's, was checked at this look, and has no fault."""
+    bad = {finding.host for finding in rung.seen.findings}
+    bad |= {
+        deed.intent.spare
+        for deed in rung.past.deeds
+        if deed.incident == rung.fault.incident.id and deed.state in COUNTS
+    }
+    for name in rung.policy.spares:
+        node = rung.seen.nodes.get(name)
+        if node and name not in bad and name in rung.seen.passed and _stands_in(node, rung.fault.node):
+            yield replace(rung.intent, spare=name)
+            return
+
+
+def _stands_in(spare: Node, host: Node) -> bool:
+    waits = spare.holder == "spare" and spare.answers and not spare.changing
+    return waits and bool(set(spare.partitions) & set(host.partitions))
+
+
+_RUNGS: dict[str, Callable[[_Rung], Iterator[Intent]]] = {
+    "drain": _drain,
+    "restart-service": _service,
+    "reset-gpu": _reset,
+    "requeue": _requeue,
+    "exclude": _exclude,
+    "replace": _replace,
+}

@@ -1,0 +1,1 @@
+"""Looks, decides, writes down, acts, and looks what came of it; again and again."""

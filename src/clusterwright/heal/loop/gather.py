@@ -1,0 +1,142 @@
+"""One look at the cluster: Slurm's hosts and jobs, the checks of hosts, and why jobs have failed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from clusterwright.build.as_root import as_root
+from clusterwright.check import Verdict, run
+from clusterwright.check.verdict import Status
+from clusterwright.edge.ssh import Remote
+from clusterwright.errors import WrightError
+from clusterwright.heal.moment import Moment
+from clusterwright.heal.rule import rules
+from clusterwright.heal.seen import Finding, Job, Node, Seen
+from clusterwright.heal.slurm_text import (
+    ENDED_BADLY,
+    JOBS,
+    NODES,
+    findings_of,
+    jobs_of,
+    nodes_of,
+    with_record,
+)
+from clusterwright.spec.cluster import Cluster
+
+MOST_JOBS = 5  # failed ones that are looked into at one look: each costs a second or two
+SLOW = "-slow"
+_MOST_RECORDS = 64
+_NO_ANSWER = "gave no answer in"
+_MUTE = ("ssh:", "munge_on_host:", "services:munge")
+
+Slurms = tuple[dict[str, Node], dict[str, Job]]
+Why = Callable[[str], Iterable[Finding]]
+Check = Callable[[tuple[str, ...]], list[Verdict]]
+
+
+@cache
+def asked() -> tuple[str, ...]:
+    """The checks that a rule answers or is proven by: the others, importing torch among them, cost and tell nothing."""
+    named = {
+        code.partition(":")[0].removesuffix(SLOW)
+        for rule in rules()
+        for code in rule.answers.get("check", ())
+    }
+    return tuple(sorted(named.union(*(rule.proof for rule in rules()))))
+
+
+def checks_of(cluster: Cluster, remote: Remote) -> Check:
+    """Those checks, over ssh."""
+    return lambda hosts: run(cluster, remote, hosts=hosts, only=asked())
+
+
+@dataclass(frozen=True, slots=True)
+class Gatherer:
+    """How a look is made; `why` says what the end of a job tells of hosts."""
+
+    cluster: Cluster
+    remote: Remote
+    check: Check
+    why: Why
+
+    def slurm(self) -> Slurms | None:
+        """Hosts and jobs; None where slurmctld does not answer, which is not the same as none."""
+        script = f"timeout 30 {NODES} && echo @@ && timeout 30 {JOBS}"
+        done = self.remote.run(self.cluster.control.name, as_root(self.cluster, script), timeout_s=90)
+        text, mark, queue = done.out.partition("@@\n")
+        if not done.ok or not mark:
+            return None
+        jobs = jobs_of(queue)
+        return nodes_of(text, jobs), jobs
+
+    def look(self, now: Moment, hosts: Iterable[str], ended: Iterable[str], found: Slurms | None) -> Seen:
+        """Everything; of hosts, these are checked and those that Slurm has out, and of jobs, these ended ones."""
+        nodes, jobs = found or ({}, {})
+        asleep = {name for name, node in nodes.items() if node.asleep}
+        out = (name for name, node in nodes.items() if node.out)
+        chosen = tuple(dict.fromkeys(host for host in (*hosts, *out) if host not in asleep))
+        verdicts = self.check(chosen) if chosen else []
+        findings = silenced([*findings_of(nodes.values()), *of_verdicts(verdicts)])
+        for job in ended:
+            findings += self._told_by(job)
+        sick = {finding.host for finding in findings}
+        return Seen(
+            now, found is not None, nodes, self._known(jobs, sick), tuple(findings), passed(verdicts, chosen)
+        )
+
+    def _told_by(self, job: str) -> list[Finding]:
+        try:
+            return list(self.why(job))
+        except WrightError:  # its logs cannot be had: others will tell
+            return []
+
+    def _known(self, jobs: Mapping[str, Job], sick: set[str]) -> dict[str, Job]:
+        """Jobs on hosts that are sick, and those that wait again, with Slurm's record of each."""
+        matter = [job.id for job in jobs.values() if job.state == "RUNNING" and sick.intersection(job.hosts)]
+        known = dict(jobs)
+        for name in matter[:_MOST_RECORDS]:
+            command = f"scontrol show job -o {shlex.quote(name)}"
+            done = self.remote.run(self.cluster.control.name, command)
+            known[name] = with_record(jobs[name], done.out) if done.ok else jobs[name]
+        return known
+
+
+def silenced(findings: list[Finding]) -> list[Finding]:
+    """That slurmctld does not hear a host says nothing more where it answers no ssh, or where its munge is broken.
+
+    The mend is another one then: slurmd started anew would be as mute.
+    """
+    mute = {each.host for each in findings if each.code.startswith(_MUTE)}
+    return [each for each in findings if each.code != "not-heard" or each.host not in mute]
+
+
+def failed_jobs(jobs: Iterable[Job]) -> tuple[str, ...]:
+    """Those that ended in a way that hosts may be to blame for."""
+    return tuple(job.id for job in jobs if job.state in ENDED_BADLY)
+
+
+def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[Finding]:
+    """What failed, by the check's name and what it saw; each service by itself.
+
+    Who gives no answer in time may be ill, or only busy: that has a code of its own.
+    """
+    for each in verdicts:
+        if each.status is Status.FAIL:
+            saws = each.saw.split("; ") if each.check == "services" else [each.saw]
+            for saw in saws:
+                words = f"{each.check}{f' ({each.part})' if each.part else ''}: {saw}"
+                code = f"{each.check}{SLOW if _NO_ANSWER in saw else ''}:{saw}"
+                yield Finding(each.subject, "check", code, words, each.part)
+
+
+def passed(verdicts: Iterable[Verdict], hosts: Iterable[str]) -> dict[str, frozenset[str]]:
+    """By host that was checked, what found nothing wrong: what could not be seen is not among it."""
+    every = frozenset(asked())
+    wrong: dict[str, set[str]] = {host: set() for host in hosts}
+    for each in verdicts:
+        if each.status in (Status.FAIL, Status.UNKNOWN):
+            wrong.setdefault(each.subject, set()).add(each.check)
+    return {host: every - wrong[host] for host in wrong}

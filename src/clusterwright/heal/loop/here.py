@@ -1,0 +1,114 @@
+"""A loop made of a cluster file: its journal, its lock, its way to the hosts."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from clusterwright.build.agent.reboots import BOOT_ID
+from clusterwright.edge.processes import Done, run
+from clusterwright.edge.secrets import state_folder
+from clusterwright.edge.ssh import Remote, Ssh
+from clusterwright.errors import WrightError
+from clusterwright.heal.act import Hands
+from clusterwright.heal.journal import Journal
+from clusterwright.heal.loop.deeds import Deeds
+from clusterwright.heal.loop.gather import Gatherer, checks_of
+from clusterwright.heal.loop.loop import Loop
+from clusterwright.heal.moment import Moment
+from clusterwright.heal.policy import policy_of
+from clusterwright.heal.rule import rules
+from clusterwright.heal.seen import Finding
+from clusterwright.spec.cluster import Cluster
+
+ON_CONTROL = Path("/etc/clusterwright/heal")  # role `heal` of build puts it there
+KEPT = Path("/var/lib/clusterwright/heal")
+
+
+def moment() -> Moment:
+    """Now, on this machine."""
+    return Moment(Path(BOOT_ID).read_text().strip(), time.clock_gettime(time.CLOCK_BOOTTIME))
+
+
+class Control:
+    """The way to the hosts from the control host itself: its own commands need no ssh."""
+
+    def __init__(self, control: str, ssh: Ssh) -> None:
+        self._control, self._ssh = control, ssh
+
+    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
+        """Run a shell command on the host; here where it is this one."""
+        if host == self._control:
+            return run(("sh", "-c", command), stdin=stdin, timeout_s=timeout_s)
+        return self._ssh.run(host, command, stdin=stdin, timeout_s=timeout_s)
+
+
+def on_control(cluster: Cluster) -> Remote:
+    """With the key of heal's own."""
+    return Control(cluster.control.name, Ssh(user=None, config=ON_CONTROL / "ssh_config"))
+
+
+def folder_of(cluster: Cluster, *, here: bool) -> Path:
+    """Where the journal is: with the unit on the control host, else with what this machine keeps of the cluster."""
+    folder = KEPT if here else state_folder(cluster.name) / "heal"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def journal_of(folder: Path) -> Journal:
+    """The journal in that folder."""
+    return Journal(folder / "intents.sqlite")
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """One loop at a time; the kernel lets go of the lock when the process ends, however it ends.
+
+    Raises:
+        WrightError: another one runs.
+    """
+    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise WrightError.of(
+                "heal-runs-already",
+                f"another `wright heal` holds {folder}/lock",
+                "let it work, or end it first; `wright heal log` shows what it does",
+            ) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def loop_of(
+    cluster: Cluster, source: str, remote: Remote, journal: Journal, say: Callable[[str], None]
+) -> Loop:
+    """Everything joined."""
+    policy, hands = policy_of(cluster), Hands(cluster, remote, source)
+    deeds = Deeds(journal, hands, policy, moment, time.time, say)
+    gatherer = Gatherer(cluster, remote, checks_of(cluster, remote), partial(_why, cluster, remote))
+    return Loop(journal, gatherer, deeds, policy, rules(), cluster.heal.checks_every, say)
+
+
+def _why(cluster: Cluster, remote: Remote, job: str) -> Iterable[Finding]:
+    from clusterwright.heal.loop.why import why_of  # noqa: PLC0415 (its knowledge is large, and few jobs fail)
+
+    return tuple(why_of(cluster, remote, job))
+
+
+def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
+    """Until somebody ends it; a look that fails as a whole is said, and the next one is made."""
+    while True:
+        begun = time.monotonic()
+        try:
+            loop.tick()
+        except WrightError as why:
+            loop.say(str(why))
+        sleep(max(0.0, every_s - (time.monotonic() - begun)))

@@ -1,0 +1,71 @@
+"""A person is told: through Alertmanager where it runs, in the control host's journal in any case."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+
+from clusterwright.heal.act.hands import Hands, failed
+from clusterwright.heal.journal.journal import Telling
+from clusterwright.heal.rule import Rule
+
+ALERT = "ClusterwrightHealHandOver"
+_STANDS_S = 24 * 3600  # a person who has not looked by then is told again by the host's other alerts
+# The body comes on stdin, so that no word of it is on a command line. Python: curl may not be there.
+_POST = """import datetime, json, sys, urllib.request
+body = json.load(sys.stdin)
+now = datetime.datetime.now(datetime.timezone.utc)
+for alert in body:
+    alert["startsAt"] = now.isoformat()
+    alert["endsAt"] = (now + datetime.timedelta(seconds=%d)).isoformat()
+ask = urllib.request.Request("http://127.0.0.1:9093/api/v2/alerts", json.dumps(body).encode(),
+                             {"Content-Type": "application/json"})
+urllib.request.build_opener(urllib.request.ProxyHandler({})).open(ask, timeout=10).read()
+"""
+
+
+def tell(telling: Telling, rules: Mapping[str, Rule], hands: Hands) -> str:
+    """Told; why not, or nothing."""
+    control = hands.cluster.control.name
+    if hands.cluster.monitoring.prometheus:
+        body = json.dumps([alert(telling, rules)]).encode()
+        program = shlex.quote(_POST % _STANDS_S)
+        sent = hands.remote.run(control, f"python3 -c {program}", stdin=body, timeout_s=30)
+        if not sent.ok:
+            return failed(sent)
+    words = f"wright heal: {telling.host}: {telling.topic}: {telling.words}"
+    done = hands.ask(control, f"logger -t clusterwright -p daemon.warning -- {shlex.quote(words)}")
+    if done.ok and not hands.cluster.monitoring.prometheus:
+        _comment(telling, hands)
+    return failed(done)
+
+
+def alert(telling: Telling, rules: Mapping[str, Rule]) -> dict[str, dict[str, str]]:
+    """As Alertmanager takes it: the node's label groups it with the node's other alerts."""
+    rule = rules.get(telling.rule)
+    return {
+        "labels": {
+            "alertname": ALERT, "severity": "warning", "component": "heal", "node": telling.host,
+            "rule": telling.rule, "topic": telling.topic,
+        },
+        "annotations": {
+            "summary": f"{telling.host}: a person is needed ({telling.rule})",
+            "summary_zh": f"{telling.host}: 需要人工处理 ({telling.rule})",
+            "description": telling.words,
+            "mend": rule.tell if rule else "",
+            "mend_zh": rule.tell_zh if rule else "",
+        },
+    }  # fmt: skip
+
+
+def _comment(telling: Telling, hands: Hands) -> None:
+    """In the node's comment, unless a person has written one; hosts that are not Slurm's have none."""
+    host = shlex.quote(telling.host)
+    text = "".join(sign for sign in telling.words if sign.isalnum() or sign in " .,:;/()_-#%")[:200]
+    update = shlex.quote(f"wright: heal: {text}")
+    hands.slurm(
+        f"now=$(scontrol show node -o {host}) || exit 0\n"
+        "case $now in *' Comment='*) case ${now#*' Comment='} in 'wright: '*) ;; *) exit 0 ;; esac ;; esac\n"
+        f"scontrol update NodeName={host} Comment={update}"
+    )

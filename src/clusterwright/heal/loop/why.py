@@ -1,0 +1,35 @@
+"""What the end of a job tells of hosts, by `why`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.edge.ssh import Remote
+from clusterwright.heal.seen import Finding
+from clusterwright.spec.cluster import Cluster
+from clusterwright.train.launch import runs_folder
+from clusterwright.why.diagnosis import Diagnosis
+from clusterwright.why.gather.ended import gather
+from clusterwright.why.judge import judge
+from clusterwright.why.knowledge import knowledge
+from clusterwright.why.reading import read
+
+SURE = 0.6  # ours: below it a diagnosis is a guess, and a guess is no witness
+
+
+def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[Finding]:
+    """The hosts that a root cause names as its own.
+
+    Raises:
+        WrightError: the control host was not reached.
+    """
+    runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
+    sources = list(gather(remote, cluster.control.name, runs, job).sources)
+    yield from told(judge(read(sources, knowledge()), "en"), job)
+
+
+def told(diagnoses: list[Diagnosis], job: str) -> Iterator[Finding]:
+    """Root causes that say which host must not be given out again."""
+    for each in diagnoses:
+        if each.role == "root" and each.exclude and each.confidence >= SURE:
+            yield Finding(each.exclude, "why", each.mode, f"job {job}: {each.cause}"[:200], job=job)

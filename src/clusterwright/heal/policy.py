@@ -1,0 +1,55 @@
+"""What the cluster file lets heal do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from clusterwright.spec.cluster import Cluster
+
+SETTLE_S = 90.0  # as build/reboot.py: daemons and links settle after a boot
+ALWAYS = frozenset({"tell"})
+WITH = {"return": "drain"}  # what goes with another: the undo of our own drain
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The section `heal`, and which hosts may be touched: compute hosts alone."""
+
+    mode: Literal["none", "propose", "approve", "act"] = "propose"
+    allow: frozenset[str] = frozenset()
+    most_out_percent: int = 20
+    tries: int = 3
+    window_s: float = 86400
+    pause_s: float = 600
+    patience_s: float = 900
+    settle_s: float = 0
+    spares: tuple[str, ...] = ()
+    hosts: frozenset[str] = frozenset()
+
+    def may(self, action: str) -> bool:
+        """True when the file lets us do it, asked or unasked."""
+        needed = WITH.get(action, action)
+        return action in ALWAYS or (self.mode in ("approve", "act") and needed in self.allow)
+
+    @property
+    def asks(self) -> bool:
+        """True when a person has to say so each time."""
+        return self.mode == "approve"
+
+
+def policy_of(cluster: Cluster) -> Policy:
+    """What the file says."""
+    ours = cluster.heal
+    return Policy(
+        mode=ours.mode,
+        allow=frozenset(ours.allow),
+        most_out_percent=ours.most_out_percent,
+        tries=ours.tries,
+        window_s=ours.window,
+        pause_s=ours.pause,
+        patience_s=ours.patience,
+        settle_s=min(SETTLE_S, ours.pause),
+        spares=ours.spares,
+        hosts=frozenset(host.name for host in cluster.hosts("compute")),
+    )

@@ -1,0 +1,278 @@
+"""What is done about one fault, and about two, and about what only looks like one."""
+
+from clusterwright.heal.seen import Finding
+
+
+def test_a_fault_is_believed_at_the_second_look(world, acting):
+    """A check that fails once, and passes at the next look, has nothing done about it."""
+    w = world(policy=acting())
+    w.faults["n1"] = {"services"}
+
+    first = w.tick()
+    w.faults["n1"] = set()
+    w.tick()
+    w.faults["n1"] = {"munge_on_host"}
+    w.tick()
+
+    assert (first, w.done) == ((), [])
+    assert [intent.action for intent in w.tick()] == ["restart-service"]
+
+
+def test_a_final_fault_is_believed_at_once(world, acting):
+    """A GPU off the bus does not come back by being looked at."""
+    w = world(policy=acting())
+    w.faults["n1"] = {"gpus_answer"}
+
+    assert [(intent.host, intent.action, intent.rule) for intent in w.tick()] == [("n1", "drain", "gpu_lost")]
+
+
+def test_a_lost_gpu_is_drained_waited_for_rebooted_and_given_back(world, acting):
+    """The job that runs there ends first; the host comes back after two good looks."""
+    w = world(policy=acting(allow=frozenset({"drain", "reboot"})))
+    w.faults["n1"] = {"gpus_answer"}
+    w.job("7", "n1", again=False)
+
+    for _ in range(4):
+        w.tick()
+    during = w.actions()
+    w.end("7")
+    for _ in range(5):
+        w.tick()
+
+    assert during == ["drain"]
+    assert w.actions() == ["drain", "reboot", "return"]
+    assert w.nodes["n1"].holder == "free"
+
+
+def test_a_job_that_may_be_started_anew_goes_elsewhere(world, acting):
+    """The one that may not runs on; a training of ours is such a one, its supervisor sees to it."""
+    w = world(policy=acting())
+    w.faults["n1"] = {"gpus_answer"}
+    w.job("7", "n1", again=True)
+    w.job("8", "n1", again=False)
+
+    for _ in range(4):
+        w.tick()
+
+    assert w.actions() == ["drain", "requeue"]
+    assert [intent.job for intent in w.done] == ["", "7"]
+
+
+def test_a_service_is_restarted_before_anything_dearer(world, acting):
+    """Twice, with a pause between; then the host is drained, and so on."""
+    w = world(policy=acting())
+    w.helps = False
+    w.faults["n1"] = {"munge_on_host"}
+
+    for _ in range(60):
+        w.tick()
+
+    assert w.actions()[:4] == ["restart-service", "restart-service", "drain", "reapply"]
+    assert w.done[0].unit == "munge.service"
+
+
+def test_two_faults_on_one_host_are_mended_one_after_the_other(world, acting):
+    """The cheaper first; drained once, given back once, when both are gone."""
+    w = world(policy=acting())
+    w.faults["n1"] = {"gpus_answer", "munge_on_host"}
+
+    for _ in range(12):
+        w.tick()
+
+    assert w.actions() == ["drain", "restart-service", "reboot", "return"]
+
+
+def test_a_diagnosis_that_changes_its_mind_does_not_start_again(world, acting):
+    """The same action on the same host counts over all rules."""
+    w = world(policy=acting(tries=2, pause_s=60))
+    w.helps = False
+    for turn in range(80):
+        w.faults["n1"] = {"gpus_answer"} if turn % 4 < 2 else {"kernel_faults"}
+        w.tick()
+
+    assert w.actions("n1").count("reboot") <= 2
+    assert w.actions("n1").count("drain") == 1
+    assert any(tell.topic == "hand-over" for tell in w.told)
+
+
+def test_a_flapping_check_ends_with_a_person(world, acting):
+    """Out and back at most so many times; then it stays out, and is told once."""
+    w = world(policy=acting(tries=2, pause_s=60))
+    for turn in range(200):
+        w.faults["n1"] = {"gpus_answer"} if turn % 8 < 4 else set()
+        w.tick()
+
+    assert w.actions("n1").count("return") == 2
+    assert w.nodes["n1"].holder == "heal"
+    assert len([tell for tell in w.told if tell.topic == "flaps"]) == 1
+
+
+def test_the_hand_over_is_once_and_hands_off(world, acting):
+    """With everything that was seen; after it nothing more is done until the fault is gone."""
+    w = world(policy=acting())
+    w.helps = False
+    w.faults["n1"] = {"gpus_answer"}
+    for _ in range(100):
+        w.tick()
+
+    handed = [tell for tell in w.told if tell.topic == "hand-over"]
+    assert len(handed) == 1
+    assert "gpus_answer fails" in handed[0].words
+    assert "reseat" in handed[0].words
+    assert w.actions() == ["drain", "reboot"]
+
+
+def test_what_a_person_has_mended_comes_back(world, acting):
+    """After a hand-over too: from our drain, once the checks pass."""
+    w = world(policy=acting())
+    w.helps = False
+    w.faults["n1"] = {"gpus_answer"}
+    for _ in range(20):
+        w.tick()
+    w.faults["n1"] = set()
+    for _ in range(4):
+        w.tick()
+
+    assert w.actions() == ["drain", "reboot", "return"]
+
+
+def test_a_person_who_drains_in_the_middle_of_a_repair_has_it(world, acting):
+    """Nothing more is done to it, it is said once, and it is never given back by us."""
+    w = world(policy=acting())
+    w.faults["n1"] = {"gpus_answer"}
+    w.job("7", "n1", again=False)
+    w.tick()
+    w.hold("n1", "person", "I look at it")
+    w.end("7")
+    for _ in range(5):
+        w.tick()
+    w.faults["n1"] = set()
+    for _ in range(5):
+        w.tick()
+
+    assert w.actions() == ["drain"]
+    assert [tell.topic for tell in w.told] == ["left"]
+    assert "I look at it" in w.told[0].words
+    assert w.nodes["n1"].holder == "person"
+
+
+def test_the_control_host_is_only_told_of(world, acting):
+    """Whatever is wrong with it; once."""
+    w = world(policy=acting())
+    w.faults["control"] = {"munge_on_host", "services"}
+    for _ in range(10):
+        w.tick()
+
+    assert w.done == []
+    assert sorted({tell.incident.host for tell in w.told}) == ["control"]
+    assert len(w.told) == len({(tell.incident.rule, tell.topic) for tell in w.told})
+
+
+def test_while_slurmctld_is_away_nothing_is_done(world, acting):
+    """It is waited for; then it goes on where it was."""
+    w = world(policy=acting())
+    w.faults["n1"] = {"gpus_answer"}
+    w.tick()
+    w.slurm = False
+    away = [w.tick() for _ in range(5)]
+    w.slurm = True
+    for _ in range(5):
+        w.tick()
+
+    assert set(away) == {()}
+    assert w.actions() == ["drain", "reboot", "return"]
+
+
+def test_the_share_holds_and_is_said_once(world, acting):
+    """Two of eight at 25 %: the third stays in service though it is faulty."""
+    w = world(policy=acting(most_out_percent=25))
+    w.helps = False
+    w.hold("n8", "person", "maintenance")
+    for host in ("n1", "n2"):
+        w.faults[host] = {"gpus_answer"}
+    for _ in range(10):
+        w.tick()
+
+    out = [name for name, node in w.nodes.items() if node.out]
+    assert sorted(out) == ["n1", "n8"]
+    assert [tell.incident.host for tell in w.told if tell.topic == "held-back"] == ["n2"]
+
+
+def test_a_fault_of_many_hosts_at_once_is_not_theirs(world, acting):
+    """A file server that is gone is no reason to reboot everybody."""
+    w = world(policy=acting(most_out_percent=50))
+    for number in range(1, 8):
+        w.faults[f"n{number}"] = {"mounted"}
+    for _ in range(10):
+        w.tick()
+
+    assert w.done == []
+    assert all("its cause is elsewhere" in tell.words for tell in w.told)
+    assert len(w.told) == 7
+
+
+def test_a_host_that_is_down_is_replaced_by_a_sound_spare(world, acting):
+    """The first spare has a fault of its own, so the second one is taken; the host stays drained."""
+    w = world(policy=acting(spares=("n7", "n8")))
+    w.hold("n7", "spare", "wright: spare")
+    w.hold("n8", "spare", "wright: spare")
+    w.faults["n7"] = {"gpus_answer"}
+    w.down("n1")
+    for _ in range(6):
+        w.tick()
+
+    assert [(intent.action, intent.spare) for intent in w.done[:2]] == [("drain", ""), ("replace", "n8")]
+    assert w.nodes["n7"].holder == "spare"
+    assert "n7" in {tell.incident.host for tell in w.told}
+
+
+def test_a_spare_that_fails_is_not_used_and_a_person_is_told(world, acting):
+    """With no sound spare the ladder goes on without one."""
+    w = world(policy=acting(spares=("n8",)))
+    w.hold("n8", "spare", "wright: spare")
+    w.faults["n8"] = {"services"}
+    w.down("n1")
+    for _ in range(6):
+        w.tick()
+
+    assert "replace" not in w.actions()
+    assert {tell.incident.host for tell in w.told} >= {"n8"}
+
+
+def test_a_boot_of_the_machine_that_looks_frees_no_try(world, acting):
+    """Its clock begins again: of what was before it only that is known. Pauses are not shortened by it."""
+    w = world(policy=acting(tries=1, pause_s=3600))
+    w.helps = False
+    w.faults["n1"] = {"munge_on_host"}
+    for _ in range(3):
+        w.tick()
+    w.boot, w.s = "two", 100.0
+    for _ in range(5):
+        w.tick()
+
+    assert w.actions().count("restart-service") == 1
+
+
+def test_one_log_is_no_witness_but_two_jobs_are(world, acting):
+    """What `why` read from the end of one job is not acted on; a second job on the same host is."""
+    w = world(policy=acting())
+
+    def told(job):
+        return Finding("n1", "why", "gpu-hardware/xid-79-fell-off-bus", "off the bus", job=job)
+
+    w.tick(told("1"))
+    alone = list(w.done)
+    w.tick()
+    w.tick(told("2"))
+
+    assert alone == []
+    assert w.actions() == ["drain"]
+
+
+def test_without_a_word_of_the_file_nothing_is_done(world):
+    """The default policy proposes."""
+    w = world()
+    w.faults["n1"] = {"gpus_answer"}
+
+    assert [intent.action for intent in w.tick()] == ["drain"]
+    assert w.done == []

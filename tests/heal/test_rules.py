@@ -1,0 +1,69 @@
+"""Rules that can work: what they name exists, and what they do is what there is."""
+
+import pytest
+
+from clusterwright.check.registry import choose
+from clusterwright.heal.act import action
+from clusterwright.heal.loop.gather import SLOW
+from clusterwright.heal.rule import ACTIONS, parse, rule_for, rules
+from clusterwright.heal.seen import Finding
+from clusterwright.why.knowledge import knowledge
+
+PERIODIC = {check.id for check in choose((), "periodic")}
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.name)
+def test_a_rule_names_what_there_is(rule):
+    """Checks that a running cluster is asked, modes that `why` knows, and an action's file for each rung."""
+    named = {code.partition(":")[0].removesuffix(SLOW) for code in rule.answers.get("check", ())}
+    named |= set(rule.proof)
+    modes = list(knowledge())
+
+    assert named <= PERIODIC
+    assert all(any(mode.startswith(code) for mode in modes) for code in rule.answers.get("why", ()))
+    assert all(action(step.do).COST for step in rule.steps)
+    assert rule.tell.isascii()
+    assert not rule.tell_zh.isascii()
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.name)
+def test_a_host_is_drained_before_what_needs_it_empty(rule):
+    """No rung that needs a host without jobs comes before the drain."""
+    steps = [step.do for step in rule.steps]
+    needy = [steps.index(one) for one in ("reapply", "reset-gpu", "reboot", "replace") if one in steps]
+
+    assert not needy or steps.index("drain") < min(needy)
+
+
+def test_the_most_particular_rule_answers():
+    """XID 79 is a lost GPU, any other one a reset; what nobody has written a rule for is nobody's."""
+
+    def name(source, code):
+        found = rule_for(Finding("n1", source, code), rules())
+        return found and found.name
+
+    assert name("check", "gpu_xids:XID 79: the GPU has fallen off the bus") == "gpu_lost"
+    assert name("check", "gpu_xids:XID 48: double-bit error") == "gpu_reset"
+    assert name("check", "services:munge.service is failed") == "munge"
+    assert name("check", "services:chrony.service is failed") == "service"
+    assert name("slurm", "Node unexpectedly rebooted") == "rebooted"
+    assert name("check", "load_bearable:many") is None
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"step": [{"do": "pray"}]}, "no action `pray`"),
+        ({"answers": {"rumour": ["x"]}}, "no key `rumour`"),
+        ({"stop": 1}, "no key `stop`"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused(table, words):
+    """With its name."""
+    with pytest.raises(ValueError, match=f"rule wrong: .*{words}"):
+        parse("wrong", {"about": "", "tell": "", "tell_zh": "", "answers": {}, **table})
+
+
+def test_every_action_of_the_record_has_its_file_or_its_reason():
+    """`tell` is the loop's own; `restart-in-place` is what a training's supervisor does by itself."""
+    assert all(action(name).COST for name in ACTIONS if name != "tell")
