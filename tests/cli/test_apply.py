@@ -1,6 +1,8 @@
 """`wright apply` and `wright render` as a user meets them."""
 
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +11,12 @@ from clusterwright.build.report import Change, HostReport, Report
 from clusterwright.build.rollback import Listed, Undoable
 from clusterwright.cli._apply import Asking, care, exit_of, plan_lines, show, show_undoable
 from clusterwright.cli._care import Gently
+from clusterwright.edge.fakes import FakeRemote
 from clusterwright.errors import WrightError
 from clusterwright.spec.field import Cost
+from clusterwright.spec.load import load_cluster
 
+CLUSTER = load_cluster(Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml")
 CHANGE = Change("file:/etc/x", "rewrite", "--- /etc/x\n+++ /etc/x\n-a\n+b", Cost.RESTART)
 
 
@@ -90,9 +95,38 @@ def test_exit_codes(report, code):
 def test_a_time_without_a_unit_is_refused():
     """Slurm would read minutes, others seconds."""
     with pytest.raises(WrightError, match="--wait") as error:
-        care(Gently(drain=True, wait="90"))
+        care(Gently(drain=True, wait="90"), CLUSTER, FakeRemote(lambda *_asked: ""))
 
     assert error.value.exit_code == 2
+
+
+def test_leave_to_reboot_is_leave_to_drain_and_brings_the_checks_of_a_boot():
+    """What is wrong with a host that is back is said by host; hosts that cannot be asked are not well."""
+    remote = FakeRemote(lambda *_asked: "", down=frozenset({"gpu-node1", "control"}))
+    given = care(Gently(reboot=True), CLUSTER, remote)
+    wrong = given.look(("gpu-node1",))
+
+    assert (given.empties, given.reboot, care(Gently(), CLUSTER, remote).empties) == (True, True, False)
+    assert list(wrong) == ["gpu-node1"]
+    assert wrong["gpu-node1"].startswith("after its reboot, ")
+
+
+def test_what_is_done_with_hosts_is_said_before_it_is_asked(capsys):
+    """Rebooted ones apart from those that are only drained; those that are left out are no part of it."""
+    boots = Change("package:driver", "1 -> 2", "", Cost.REBOOT)
+    report = Report(
+        (
+            HostReport("a", (boots,)), HostReport("b", (replace(boots, cost=Cost.DRAIN),)),
+            HostReport("c", (boots,), left_out="busy"), HostReport("d", owes=("package:driver",)),
+        ),
+        dry=True,
+    )  # fmt: skip
+    Asking(yes=True, quiet=False, gently=Gently(reboot=True))(report)
+    said = capsys.readouterr().err
+
+    assert "note: a,d: drained first, rebooted and checked after the change, and given back" in said
+    assert "note: b: drained first, and given back after the change" in said
+    assert "note: d: waits for a reboot, for package:driver" in said
 
 
 def test_applies_that_can_be_undone_are_listed(capsys):

@@ -7,6 +7,7 @@ import pytest
 
 from clusterwright import check as checking
 from clusterwright.check import Status, Verdict
+from clusterwright.check.bench import store
 from clusterwright.cli.check import check
 from clusterwright.errors import WrightError
 
@@ -65,8 +66,67 @@ def test_json_is_one_document_with_counts_and_every_verdict(found, capsys):
     assert document["counts"] == {"ok": 1, "warn": 0, "fail": 2, "unknown": 0, "skipped": 0}
     assert document["verdicts"][1] == {
         "subject": "n2", "check": "munge_on_host", "status": "fail",
-        "saw": "no socket", "want": "Success", "mend": "restart munge",
+        "saw": "no socket", "want": "Success", "mend": "restart munge", "part": "",
     }  # fmt: skip
+
+
+def test_a_part_is_named_beside_its_host(found, capsys):
+    """Which GPU, which link."""
+    found([Verdict("n1", "link_speed", Status.FAIL, "10Gbit/s", "100Gbit/s", "see the cable", "compute")])
+    check(LAB)
+
+    assert "n1: compute" in capsys.readouterr().out
+
+
+def test_a_report_is_a_page_and_the_same_as_json(found, capsys, tmp_path):
+    """Both, and the exit code stays that of what was found."""
+    found([OK, *FAIL])
+
+    assert check(LAB, report=tmp_path / "made" / "acceptance.html") == 5
+    capsys.readouterr()
+    assert "restart munge" in (tmp_path / "made" / "acceptance.html").read_text()
+    assert json.loads((tmp_path / "made" / "acceptance.json").read_text())["counts"]["fail"] == 2
+
+
+def test_a_report_holds_the_newest_bench_of_each_kind(found, capsys, tmp_path, monkeypatch):
+    """An older one of the same kind is history; without any, the page says that nothing was measured."""
+    monkeypatch.setattr(store, "state_folder", lambda _name: tmp_path)
+    found([OK])
+    check(LAB, report=tmp_path / "before.html")
+    for saw in ("old", "new"):
+        slow = Verdict("gpu-node2", "network", Status.FAIL, saw, "fast", "see the cable", "compute")
+        store.keep(
+            tmp_path / store.FILE, store.Stored(0, "network", 1e9, "7", ("gpu-node2",), (), (), (slow,), {})
+        )
+    check(LAB, report=tmp_path / "after.html")
+    capsys.readouterr()
+    before, after = ((tmp_path / f"{name}.html").read_text() for name in ("before", "after"))
+
+    assert "No bench was run" in before
+    assert "network: bench 2 of 2001-09-0" in after
+    assert "gpu-node2, compute: fails" in after
+    assert "<td>new</td>" in after
+    assert "<td>old</td>" not in after
+
+
+def test_metrics_are_written_for_node_exporter(found, capsys, tmp_path):
+    """Beside a report or without one; the mode lets the exporter's user read it."""
+    found([OK, *FAIL])
+    to = tmp_path / "clusterwright.prom"
+
+    assert check(LAB, metrics=to) == 5
+    assert f"written: {to}" in capsys.readouterr().err
+    assert 'check="munge_on_host",cluster="lab",host="n2",part="",status="fail"} 1.0' in to.read_text()
+    assert to.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_report_that_cannot_be_written_is_said(found, tmp_path):
+    """A file stands where a folder is meant."""
+    found([OK])
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(WrightError, match="report-not-written"):
+        check(LAB, report=tmp_path / "file" / "acceptance.html")
 
 
 def test_a_broken_hostlist_is_refused_with_the_form_that_is_right(found):
@@ -77,3 +137,13 @@ def test_a_broken_hostlist_is_refused_with_the_form_that_is_right(found):
         check(LAB, hosts="gpu-node[1-2")
 
     assert caught.value.exit_code == 2
+
+
+def test_where_no_host_was_named_all_are_asked(monkeypatch, capsys):
+    """None says all, an empty tuple nobody: a check that asks nobody finds nothing wrong."""
+    asked = {}
+    monkeypatch.setattr(checking, "run", lambda *_, **options: asked.update(options) or [OK])
+    check(LAB)
+    capsys.readouterr()
+
+    assert asked["hosts"] is None

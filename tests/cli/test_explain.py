@@ -29,6 +29,27 @@ def test_fields_and_codes_are_explained(what, lines, capsys):
     assert set(lines) <= set(said)
 
 
+def test_a_failure_mode_is_explained_in_either_language(capsys):
+    """Its page, by the name that `wright why` gives."""
+    explain("shm/full", lang="zh")
+    chinese = capsys.readouterr().out
+    explain("shm/full", lang="en", json=True)
+    document = json.loads(capsys.readouterr().out)
+
+    assert chinese.startswith("# shm/full")
+    assert "原因" in chinese
+    assert document["mode"] == "shm/full"
+    assert "**Cause**" in document["page"]
+
+
+def test_a_mode_that_is_not_there_is_refused_with_the_one_that_is_meant():
+    """By its name."""
+    with pytest.raises(WrightError, match="no failure mode is called `shm/ful`") as caught:
+        explain("shm/ful")
+
+    assert caught.value.findings[0].mend == "did you mean `shm/full`?"
+
+
 def test_a_field_of_both_files_is_explained_for_both(capsys):
     """`nodes` is a mapping of groups in one and a number in the other."""
     explain("nodes")

@@ -65,6 +65,44 @@ def test_without_a_cluster_file_the_places_are_named(wright, job):
     assert "--cluster" in done.stderr
 
 
+def test_what_is_typed_comes_before_the_job_file(wright, job):
+    """The rest of the file holds, with its units; and what does not fit is refused as in a file."""
+    done = wright("train", job, "--nodes", "1", "--time", "20m", "--dry-run", "--cluster", CLUSTER)
+    refused = wright("train", job, "--nodes", "9", "--dry-run", "--cluster", CLUSTER)
+
+    assert "#SBATCH --nodes=1 " in done.stdout, done.stderr
+    assert "#SBATCH --time=0-00:20:00 " in done.stdout
+    assert "--every steps:5 " in done.stdout
+    assert (refused.returncode, "error[too-many-nodes]" in refused.stderr) == (2, True)
+
+
+def test_behind_a_job_file_there_is_nothing_more(wright, job):
+    """A program goes behind --."""
+    done = wright("train", job, "x.py", "--cluster", CLUSTER)
+
+    assert (done.returncode, "error[train-words]" in done.stderr) == (2, True)
+
+
+@pytest.mark.train
+def test_a_program_behind_dashes_is_a_local_run_too(wright, tmp_path):
+    """With a copy of the folder that it is in; two hosts stand beside each other."""
+    (tmp_path / "train.py").write_text(
+        "import os, sys; print('rank', os.environ['RANK'], sys.argv[1:], __file__)"
+    )
+    done = wright("train", "--local", "--nodes", "2", "--", "python", "train.py", "--lr", "1")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rank 1 ['--lr', '1'] " in done.stdout
+    assert list(tmp_path.glob("runs/train-*/code/train.py"))
+
+
+def test_a_local_run_has_no_tasks_of_slurms(wright, tmp_path):
+    """It is refused with what to take."""
+    done = wright("train", "--local", "--", "torchrun", "train.py")
+
+    assert (done.returncode, "error[launcher-cannot]" in done.stderr) == (2, True)
+
+
 def test_without_a_job_file_the_usage_is_said(wright):
     """Exit code 2."""
     done = wright("train")
@@ -115,7 +153,7 @@ def test_an_interrupt_saves_and_ends_a_local_run(job, tmp_path):
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
-        code = process.wait(timeout=60)
+        code = process.wait(timeout=150)
 
     assert code == 143, rest
     (run,) = (tmp_path / "runs").iterdir()

@@ -3,10 +3,23 @@
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 
 from clusterwright.demo import here
 
-SLEEP = "import time; time.sleep(60)"
+SLEEP = "import time; print(flush=True); time.sleep(60)"
+
+
+@contextmanager
+def started(*words, **environment):
+    """A process that runs its own program: until it has said so, it may have no command line."""
+    argv, env = [sys.executable, "-c", SLEEP, *words], {**os.environ, **environment}
+    with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout.readline() == b"\n"
+            yield child.pid
+        finally:
+            child.kill()
 
 
 def test_the_machine_says_what_it_is():
@@ -19,18 +32,12 @@ def test_the_machine_says_what_it_is():
 def test_processes_are_found_by_what_they_were_started_with(tmp_path):
     """By a variable of their environment, or by the words of their command line; and not when they are gone."""
     mark = str(tmp_path / "run")
-    child = subprocess.Popen(
-        [sys.executable, "-c", SLEEP, mark], env={**os.environ, "DEMO_TEST": mark, "RANK": "3"}
-    )
-    try:
+    with started(mark, DEMO_TEST=mark, RANK="3") as pid:
         found = here.processes("DEMO_TEST", mark)
-        assert list(found) == [child.pid]
-        assert found[child.pid]["RANK"] == "3"
-        assert here.commands("time.sleep", mark) == [child.pid]
+        assert list(found) == [pid]
+        assert found[pid]["RANK"] == "3"
+        assert here.commands("time.sleep", mark) == [pid]
         assert here.commands("other words", mark) == []
-    finally:
-        child.kill()
-        child.wait()
     assert here.processes("DEMO_TEST", mark) == {}
 
 
@@ -40,9 +47,5 @@ def test_the_remains_of_a_lab_are_seen_without_asking_its_journal(tmp_path):
     assert here.remains("cw-no-such", folder) == []
 
     folder.mkdir(parents=True)
-    child = subprocess.Popen([sys.executable, "-c", SLEEP, f"{folder}/hosts"])
-    try:
-        assert here.remains("cw-no-such", folder) == [f"process {child.pid}", f"folder {folder}"]
-    finally:
-        child.kill()
-        child.wait()
+    with started(f"{folder}/hosts") as pid:
+        assert here.remains("cw-no-such", folder) == [f"process {pid}", f"folder {folder}"]

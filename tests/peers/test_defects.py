@@ -11,10 +11,10 @@ import pytest
 
 from clusterwright.build.resources import File, Given
 from clusterwright.build.roles import wanted
-from clusterwright.check.checks.gpus_answer import gpus_answer
+from clusterwright.check.checks.gpu_ecc import gpu_ecc
 from clusterwright.check.checks.mounted import mounted
 from clusterwright.check.fact import Want
-from clusterwright.check.facts.gpus import gpus
+from clusterwright.check.facts.gpus import Driver, Gpu
 from clusterwright.edge.secrets import munge_key
 from clusterwright.errors import WrightError
 from clusterwright.spec.load import load_cluster
@@ -29,10 +29,7 @@ GIVEN = Given("cluster.yaml", {"munge.key": bytes(range(256)) * 4}, {})
 
 def driver_says(errors):
     """Eight H100 as nvidia-smi lists them, with these uncorrectable errors."""
-    rows = [
-        f"{i}, GPU-{i}, NVIDIA H100 80GB HBM3, 580.95.05, 81559, {n}, No, No" for i, n in enumerate(errors)
-    ]
-    return gpus.parse("\n".join(rows))
+    return Driver(tuple(Gpu(index, uncorrected=errors[index]) for index in range(8)), ())
 
 
 @pytest.mark.parametrize("bad", range(8))
@@ -42,9 +39,11 @@ def test_d1_the_errors_of_every_gpu_count(bad):
     want = Want(cluster, cluster.host("hgx01"))
     errors = [5 if index == bad else 0 for index in range(8)]
 
-    assert gpus_answer.judge(want, driver_says(errors)).status == "fail"
-    assert f"GPU {bad} has 5 uncorrectable ECC errors" in gpus_answer.judge(want, driver_says(errors)).saw
-    assert gpus_answer.judge(want, driver_says([0] * 8)).status == "ok"
+    (found,) = gpu_ecc.judge(want, driver_says(errors))
+
+    assert (found.status, found.part) == ("fail", f"gpu {bad}")
+    assert f"GPU {bad} has 5 uncorrectable ECC errors" in found.saw
+    assert [each.status for each in gpu_ecc.judge(want, driver_says([0] * 8))] == ["ok"]
 
 
 @pytest.mark.parametrize(

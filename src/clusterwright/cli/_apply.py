@@ -12,7 +12,9 @@ from clusterwright.build.roles.training import LIBRARY
 from clusterwright.build.rollback import Listed, Undoable
 from clusterwright.cli._care import Gently
 from clusterwright.cli._show import say, show_json, show_table
+from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.field import Cost
 from clusterwright.spec.names import fold
 from clusterwright.units import QuantityError, parse_duration
@@ -23,15 +25,15 @@ FEW = 3  # so many files of one folder are named one by one, more are counted
 class Asking:
     """Shows the plan, and asks where somebody can answer."""
 
-    def __init__(self, *, yes: bool, quiet: bool, drain: bool = False) -> None:
-        self.yes, self.quiet, self.drain, self.shown = yes, quiet, drain, False
+    def __init__(self, *, yes: bool, quiet: bool, gently: Gently | None = None) -> None:
+        self.yes, self.quiet, self.gently, self.shown = yes, quiet, gently, False
 
     def __call__(self, report: Report) -> bool:
         """True when the changes may be made."""
         if not self.quiet:
             show_plan(report)
-            if self.drain and (hosts := [host.host for host in report.hosts if host.ok and host.disturbs]):
-                say(f"note: {fold(hosts)}: drained first, and given back after the change")
+            if self.gently is not None:
+                _say_how(report, self.gently)
             self.shown = True
         if self.yes:
             return True
@@ -47,6 +49,16 @@ class Asking:
         return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
+def _say_how(report: Report, gently: Gently) -> None:
+    """What is done with hosts whose change wants them without jobs."""
+    due = [host for host in report.hosts if host.ok and host.disturbs and not host.left_out]
+    if booted := [host.host for host in due if host.reboots and gently.reboot]:
+        say(f"note: {fold(booted)}: drained first, rebooted and checked after the change, and given back")
+    drained = [host.host for host in due if host.host not in booted]
+    if drained and (gently.drain or gently.reboot):
+        say(f"note: {fold(drained)}: drained first, and given back after the change")
+
+
 def show_plan(report: Report) -> None:
     """One entry per distinct change, with its hosts, its cost, and its diff (new files: `wright render`)."""
     for line in plan_lines(report.actions()):
@@ -56,6 +68,9 @@ def show_plan(report: Report) -> None:
         say(f"note: {hosts}: {note}")
     for hosts, words in _left_out(report):
         say(f"left out: {hosts}: {words}")
+    for host in report.hosts:
+        if host.owes and not host.left_out:
+            say(f"note: {host.host}: waits for a reboot, for {', '.join(host.owes)}")
     if cut := fold([host.host for host in report.hosts if host.interrupted]):
         say(f"note: {cut}: an earlier apply was cut short; what it owed is part of this plan")
 
@@ -95,7 +110,7 @@ def show(report: Report, again: str, *, after: str, shown: bool, json: bool) -> 
     counts = f"{report.changed} changes, {report.restarts} restarts"
     if report.dry and report.pending:
         counts = f"{report.pending} changes pending"
-    reached = sum(host.ok for host in report.hosts)
+    reached = sum(host.ok and host.reached for host in report.hosts)
     say(f"{counts}; {reached} of {len(report.hosts)} hosts; {report.seconds:.1f} s")
     if not report.ok:
         say(f"next: mend what is said above, then again: {again}")
@@ -111,7 +126,7 @@ def exit_of(report: Report, *, exit_code: bool) -> int:
     return EXIT_CHANGES_PENDING if exit_code and pending else EXIT_DONE
 
 
-def care(gently: Gently) -> Care:
+def care(gently: Gently, cluster: Cluster, remote: Remote) -> Care:
     """How gently, from the options as they were typed.
 
     Raises:
@@ -123,7 +138,11 @@ def care(gently: Gently) -> Care:
         raise WrightError.of(
             "bad-quantity", f"--wait: {why.message}", why.mend, exit_code=EXIT_USAGE
         ) from why
-    return Care(batch=gently.batch, drain=gently.drain, wait_s=wait_s, say=say)
+    if not gently.reboot:
+        return Care(batch=gently.batch, drain=gently.drain, wait_s=wait_s, say=say)
+    from clusterwright.cli._boot import look  # noqa: PLC0415 (start-up time: the checks are many files)
+
+    return Care(batch=gently.batch, reboot=True, look=look(cluster, remote), wait_s=wait_s, say=say)
 
 
 def show_undoable(listed: Listed, *, json: bool) -> int:

@@ -26,7 +26,16 @@ class Gently:
             help="Where a change wants a host without jobs: drain it, wait, change it, give it back.",
         ),
     ] = False
-    wait: Annotated[str, Parameter(help="With --drain: longest time for jobs to end, in all.")] = "1h"
+    reboot: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="Where a change wants a reboot: drain the host, wait, change it, reboot it, check it, give it back.",
+        ),
+    ] = False
+    wait: Annotated[
+        str, Parameter(help="With --drain or --reboot: longest time for jobs to end, in all.")
+    ] = "1h"
 
 
 USUALLY = Gently()

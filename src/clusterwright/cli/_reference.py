@@ -1,4 +1,7 @@
-"""The generated references under docs/: `python -m clusterwright.cli._reference --write|--check`."""
+"""What is generated: the references under docs/, and the hosts' table of Xids.
+
+`python -m clusterwright.cli._reference --write|--check`.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from clusterwright.build.render.monitoring.pages import alert_pages
+from clusterwright.check.kernel.on_host import on_host
 from clusterwright.check.reference import reference
 from clusterwright.cli import commands
 from clusterwright.cli._pages import pages
 from clusterwright.cli.plan import listed
 from clusterwright.spec.fields import Field, fields
+from clusterwright.train.agent.ledger.kinds import COMMON, KINDS, Kind
+from clusterwright.why.reference import pages as modes_pages
 
+_XIDS = "src/clusterwright/build/render/hooks/xids"  # what hosts know of Xids, without Clusterwright
 _MADE = "<!-- made by clusterwright.cli._reference, do not edit -->\n\n"
 
 
@@ -62,6 +70,24 @@ def cli_page() -> str:
     return head + "".join(f"| `wright {name}` | {line} |\n" for name, line in rows)
 
 
+def events_page() -> str:
+    """docs/reference/events.md: every kind of event in a run's folder."""
+    head = (
+        "# Events of a run\n\n"
+        "`events/NAME.jsonl` in the folder of a run: one JSON object a line, one file for each writer.\n"
+        "A host that dies may leave half a line, which readers pass over.\n"
+        "A training may write kinds of its own with `run.record`.\n\n"
+        "Every event has:\n\n| field | what it is |\n| --- | --- |\n"
+    )
+    head += "".join(f"| `{name}` | {what} |\n" for name, what in COMMON.items())
+    return head + "".join(f"\n{_event(name, kind)}" for name, kind in KINDS.items())
+
+
+def _event(name: str, kind: Kind) -> str:
+    rows = "".join(f"| `{field}` | {what} |\n" for field, what in kind.fields.items())
+    return f"## `{name}`\n\n{kind.writer}: {kind.when}.\n\n| field | what it is |\n| --- | --- |\n{rows}"
+
+
 def outdated(docs: Path, golden: Path) -> dict[Path, str]:
     """The pages whose text on disk is not what it should be, with that text."""
     makers: dict[str, Callable[[], str]] = {
@@ -69,13 +95,16 @@ def outdated(docs: Path, golden: Path) -> dict[Path, str]:
         "errors": lambda: errors_page(golden),
         "cli": cli_page,
         "checks": reference,
+        "events": events_page,
     }
     wanted = {docs / f"{name}.md": _MADE + make() for name, make in makers.items()}
-    return {
-        path: text
-        for path, text in wanted.items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
-    }
+    wanted |= {docs / "why" / name: _MADE + text for name, text in modes_pages().items()}
+    wanted |= {docs / "alerts" / name: _MADE + text for name, text in alert_pages().items()}
+    return {path: text for page, made in wanted.items() for path, text in _differs(page, made).items()}
+
+
+def _differs(path: Path, text: str) -> dict[Path, str]:
+    return {} if path.exists() and path.read_text(encoding="utf-8") == text else {path: text}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -87,6 +116,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=Path(), help="the checkout")
     asked = parser.parse_args(arguments)
     pending = outdated(asked.root / "docs" / "reference", asked.root / "tests" / "golden" / "errors")
+    pending |= _differs(asked.root / _XIDS, on_host())
     for path, text in pending.items():
         if asked.write:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -62,24 +62,48 @@ def way_to(cluster: Cluster) -> Ssh:
 
 
 def far_command(what: str, runs: str, *more: str) -> str:
-    """The shell line for far.py, whose text comes on stdin."""
+    """The shell line for far.py, whose text (edge/sources.py) comes on stdin."""
     return f"python3 -u - {shlex.join([what, runs, *more])}"
 
 
-def far_text() -> bytes:
-    """The script that is sent."""
-    from clusterwright.train.launch import far  # noqa: PLC0415 (start-up time)
+def follow(
+    cluster: Cluster | None, runs: str, what: str, *, live: bool, deaf: bool = False, json: bool = False
+) -> int:
+    """Show a run's logs from the control host, or from here; the run's outcome as an exit code.
 
-    return Path(far.__file__).read_bytes()
+    On a terminal, a line beneath them says how far it is. With `deaf`, an interrupt does not end it.
+    """
+    from clusterwright.train.follow.screen import able  # noqa: PLC0415 (start-up time)
+
+    how = ("live" if live else "once", *(["json"] if json else []))
+    if json or not live or not able(sys.stdout):
+        return ask(cluster, "logs", runs, what, *how, deaf=deaf)
+    return _on_screen(_argv(cluster, "logs", runs, what, "live", "json"), deaf=deaf)
 
 
-def follow(cluster: Cluster | None, runs: str, what: str, *, live: bool) -> int:
-    """Show a run's logs from the control host, or from here; the run's outcome as an exit code."""
+def ask(cluster: Cluster | None, what: str, runs: str, *more: str, deaf: bool = False) -> int:
+    """Have far.py do it on the control host, or here, and show what it says; its exit code."""
     from clusterwright.edge.processes import stream  # noqa: PLC0415 (start-up time)
+    from clusterwright.edge.sources import far_text  # noqa: PLC0415
 
+    return stream(_argv(cluster, what, runs, *more), stdin=far_text(), deaf=deaf)
+
+
+def _on_screen(argv: tuple[str, ...], *, deaf: bool) -> int:
+    from clusterwright.edge.processes import lines  # noqa: PLC0415 (start-up time)
+    from clusterwright.edge.sources import far_text  # noqa: PLC0415
+    from clusterwright.train.follow.screen import Screen  # noqa: PLC0415
+
+    plain = "utf" not in (sys.stdout.encoding or "").lower()
+    screen = Screen(sys.stdout, ascii_only=plain)
+    try:
+        return lines(argv, screen.line, stdin=far_text(), deaf=deaf)
+    finally:
+        screen.close()
+
+
+def _argv(cluster: Cluster | None, what: str, runs: str, *more: str) -> tuple[str, ...]:
+    """What starts far.py where the runs are."""
     if cluster is None:
-        argv: tuple[str, ...] = (sys.executable, "-u", "-", "logs", runs, what, "live" if live else "once")
-    else:
-        command = far_command("logs", runs, what, "live" if live else "once")
-        argv = way_to(cluster).argv(cluster.control.name, command)
-    return stream(argv, stdin=far_text())
+        return (sys.executable, "-u", "-", what, runs, *more)
+    return tuple(way_to(cluster).argv(cluster.control.name, far_command(what, runs, *more)))

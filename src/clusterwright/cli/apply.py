@@ -43,9 +43,10 @@ def apply(
     from clusterwright.spec.load import load_cluster  # noqa: PLC0415
 
     spec = load_cluster(cluster)
-    asking = _apply.Asking(yes=yes, quiet=json, drain=gently.drain)
-    care = _apply.care(gently)
-    report = run(spec, str(cluster), remote_of(spec), dry_run=dry_run, agree=asking, care=care)
+    asking = _apply.Asking(yes=yes, quiet=json, gently=gently)
+    remote = remote_of(spec)
+    care = _apply.care(gently, spec, remote)
+    report = run(spec, str(cluster), remote, dry_run=dry_run, agree=asking, care=care)
     again = f"wright apply {cluster}"
     _apply.show(report, again, after=f"wright check {cluster}", shown=asking.shown, json=json)
     return _apply.exit_of(report, exit_code=exit_code)

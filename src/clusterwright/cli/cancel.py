@@ -15,8 +15,9 @@ def cancel(job: str, /, *, cluster: Path | None = None) -> int:
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli._there import far_command, far_text, find_cluster, way_to  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._there import far_command, find_cluster, way_to  # noqa: PLC0415 (start-up time)
     from clusterwright.edge.processes import stream  # noqa: PLC0415
+    from clusterwright.edge.sources import far_text  # noqa: PLC0415
     from clusterwright.train.launch import runs_folder  # noqa: PLC0415
 
     here = Path(job)

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from clusterwright.check import Verdict
+    from clusterwright.edge.ssh import Ssh
+    from clusterwright.spec.cluster import Cluster
 
 _EXIT = {"fail": 5, "unknown": 1}  # by the worst status found
 
 
-def check(
+def check(  # noqa: PLR0913 (each option of the command line is one)
     file: Path,
     /,
     *,
     hosts: str = "",
     only: tuple[str, ...] = (),
+    on: Literal["deploy", "periodic", "prolog", "burn-in", "boot"] = "deploy",
     everything: Annotated[bool, Parameter(name="--all", negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
+    report: Path | None = None,
+    metrics: Path | None = None,
 ) -> int:
     """Ask every host what it is, and say where that is not what the cluster file wants.
 
@@ -34,22 +39,51 @@ def check(
     hosts
         Only these hosts, as a hostlist: gpu-node[1-4].
     only
-        Only this check; may be given several times.
+        Only this check, on whatever occasion; may be given several times.
+    on
+        The checks of one occasion: deploy is all of them, periodic those of a running cluster, prolog those that
+        take no time before a job, burn-in those that say something after load, boot those of a host that has just
+        been booted.
     everything
         Show the checks that are ok, too.
     json
         One JSON document: the counts, and every verdict of every host.
+    report
+        Write a page that a buyer can sign to this file, and the same as .json beside it.
+    metrics
+        Write what was found to this file as Prometheus reads it, for node_exporter's textfile collector (.prom).
     """
     from clusterwright.check import run  # noqa: PLC0415 (start-up time)
-    from clusterwright.check.folding import counts  # noqa: PLC0415
-    from clusterwright.cli._show import show_json  # noqa: PLC0415
+    from clusterwright.cli._hostlist import expanded  # noqa: PLC0415
     from clusterwright.edge.ssh import Ssh  # noqa: PLC0415
     from clusterwright.spec.load import load_cluster  # noqa: PLC0415
 
     cluster = load_cluster(file)
     config = Path(cluster.ssh_config) if cluster.ssh_config else None
     remote = Ssh(user=cluster.ssh.user, port=cluster.ssh.port, config=config)
-    verdicts = run(cluster, remote, hosts=_expanded(hosts), only=only)
+    verdicts = run(cluster, remote, hosts=expanded(hosts) or _awake(cluster, remote), only=only, on=on)
+    _written(report, metrics, cluster, verdicts)
+    return _told(verdicts, json=json, everything=everything)
+
+
+def _awake(cluster: Cluster, remote: Ssh) -> tuple[str, ...] | None:
+    """All hosts but those that power saving has off; None for simply all."""
+    from clusterwright.build.asleep import asleep  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import say  # noqa: PLC0415
+    from clusterwright.spec.names import fold  # noqa: PLC0415
+
+    off = asleep(cluster, remote)
+    if not off:
+        return None
+    say(f"note: {fold(sorted(off))}: switched off by power saving, and not asked")
+    return tuple(host.name for host in cluster.hosts() if host.name not in off)
+
+
+def _told(verdicts: list[Verdict], *, json: bool, everything: bool) -> int:
+    """Shown as asked for; the exit code."""
+    from clusterwright.check.folding import counts  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import show_json  # noqa: PLC0415
+
     number = counts(verdicts)
     if json:
         show_json({"counts": number, "verdicts": verdicts})
@@ -58,17 +92,14 @@ def check(
     return next((code for status, code in _EXIT.items() if number[status]), 0)
 
 
-def _expanded(hostlist: str) -> tuple[str, ...] | None:
-    from ClusterShell.NodeSet import NodeSetException  # noqa: PLC0415 (start-up time)
+def _written(report: Path | None, metrics: Path | None, cluster: Cluster, verdicts: list[Verdict]) -> None:
+    from clusterwright.cli._report import write_metrics, write_report  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import say  # noqa: PLC0415
 
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
-    from clusterwright.spec.names import expand  # noqa: PLC0415
-
-    try:
-        return expand(hostlist) if hostlist else None
-    except NodeSetException as why:
-        message, mend = f"`{hostlist}` is not a hostlist: {why}", "write it as gpu-node[1-8,12]"
-        raise WrightError.of("bad-hostlist", message, mend, exit_code=EXIT_USAGE) from why
+    files = [*write_report(report, cluster, verdicts)] if report else []
+    files += [write_metrics(metrics, cluster, verdicts)] if metrics else []
+    if files:
+        say(f"written: {', '.join(map(str, files))}")
 
 
 def _tell(verdicts: list[Verdict], number: dict[str, int], *, everything: bool) -> None:
@@ -77,6 +108,10 @@ def _tell(verdicts: list[Verdict], number: dict[str, int], *, everything: bool) 
 
     shown = [each for each in folded(verdicts) if everything or each.status != "ok"]
     if shown:
-        rows = [(each.status, each.check, each.subject, each.saw, each.want, each.mend) for each in shown]
+        rows = [(each.status, each.check, _where(each), each.saw, each.want, each.mend) for each in shown]
         show_table(("status", "check", "hosts", "saw", "want", "mend"), rows)
     say(", ".join(f"{count} {status}" for status, count in number.items()))
+
+
+def _where(each: Verdict) -> str:
+    return f"{each.subject}: {each.part}" if each.part else each.subject

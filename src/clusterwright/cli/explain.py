@@ -1,20 +1,23 @@
-"""`wright explain FIELD|CODE`."""
+"""`wright explain FIELD|CODE|MODE`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from clusterwright.spec.fields import Field
 
 
-def explain(what: str, /, *, json: bool = False) -> int:
-    """Say what a field of the two files means and takes, or what an error code is about.
+def explain(what: str, /, *, lang: Literal["en", "zh"] | None = None, json: bool = False) -> int:
+    """Say what a field of the two files means and takes, or what an error code or a failure mode is about.
 
     Parameters
     ----------
     what
-        A dotted path such as `nodes.gpus.count` or `job.checkpoint.every`, or a code such as `gres-mismatch`.
+        A dotted path such as `nodes.gpus.count` or `job.checkpoint.every`, a code such as `gres-mismatch`, or a
+        mode that `wright why` names, such as `shm/full`.
+    lang
+        The language of a mode's page; else that of $LC_ALL, $LC_MESSAGES or $LANG.
     json
         The fields, or the page, as one JSON document.
     """
@@ -22,6 +25,10 @@ def explain(what: str, /, *, json: bool = False) -> int:
     from clusterwright.cli._show import show_json, show_text  # noqa: PLC0415
 
     codes = pages()
+    if "/" in what:
+        page = _mode_page(what, lang)
+        show_json({"mode": what, "page": page}) if json else show_text(page)
+        return 0
     if what in codes:
         show_json({"code": what, "page": codes[what]}) if json else show_text(codes[what])
         return 0
@@ -31,6 +38,22 @@ def explain(what: str, /, *, json: bool = False) -> int:
     else:
         show_text("\n\n".join(_told(field) for field in found))
     return 0
+
+
+def _mode_page(what: str, lang: str | None) -> str:
+    from clusterwright.cli._why import language  # noqa: PLC0415 (start-up time)
+    from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean  # noqa: PLC0415
+    from clusterwright.why.mode import tables  # noqa: PLC0415
+    from clusterwright.why.reference import page_of  # noqa: PLC0415
+
+    try:
+        return page_of(what, lang or language())
+    except KeyError:
+        meant = did_you_mean(what, list(tables()))
+        mend = f"did you mean `{meant}`?" if meant else "see docs/reference/why/index.md"
+        raise WrightError.of(
+            "unknown-topic", f"no failure mode is called `{what}`", mend, exit_code=EXIT_USAGE
+        ) from None
 
 
 def _fields(what: str, codes: list[str]) -> tuple[Field, ...]:

@@ -1,4 +1,4 @@
-"""`wright lab up|status|shell|fault|down`."""
+"""`wright lab up|status|shell|fault|campaign|down`."""
 
 from __future__ import annotations
 
@@ -57,14 +57,21 @@ def shell(
     return subprocess.run(["ssh", "-F", str(state.ssh_config), host, *words], check=False).returncode  # noqa: S603, S607 (the user's command, on the lab's host)
 
 
-@lab.command
-def fault(
-    kind: str, host: str, /, *, network: str | None = None, rate: str | None = None, name: str | None = None
-) -> int:
-    """Break something: `wright lab fault KIND HOST`; `wright lab fault undo HOST|all` mends it.
+def _kinds() -> str:
+    """Every fault there is, by its file: nothing of the lab is imported for a help text."""
+    files = Path(__file__).parents[1].joinpath("lab", "faults").glob("[a-z]*.py")
+    return ", ".join(sorted(path.stem.replace("_", "-") for path in files))
 
-    Kinds: kill-host, reboot-host, pause-host, cut-link, slow-link, fill-disk.
-    """
+
+@lab.command(
+    help="Break something: `wright lab fault KIND HOST`; `wright lab fault undo HOST|all` mends it.\n\n"
+    f"Kinds: {_kinds()}. Some take options: --network and --rate for links, --rate for disks, "
+    "--gpu, --xid and --link for GPUs, --port for RDMA."
+)
+def fault(
+    kind: str, host: str, /, *, name: str | None = None, **options: Annotated[str, Parameter(show=False)]
+) -> int:
+    """Break something, or mend it."""
     from clusterwright import lab as labs  # noqa: PLC0415
     from clusterwright.cli._show import say  # noqa: PLC0415
 
@@ -73,12 +80,43 @@ def fault(
         undone = labs.undo(chosen, host)
         say("\n".join(f"undone: {one.kind} on {one.host}" for one in undone) or f"no fault on {host}")
         return 0
-    options = {key: value for key, value in (("network", network), ("rate", rate)) if value is not None}
     lasts = any(
         (one.kind, one.host) == (kind, host) for one in labs.fault(chosen, kind, host, **options).faults
     )
     say(f"{kind} on {host}: done" + (f"; take it back with: wright lab fault undo {host}" if lasts else ""))
     return 0
+
+
+@lab.command
+def campaign(
+    file: Path,
+    /,
+    *,
+    seed: int = 1,
+    faults: int = 20,
+    only: tuple[str, ...] = (),
+    out: Path = Path("build/campaign"),
+) -> int:
+    """Plant faults under trainings on the lab, see them found, explained and mended, and write a page of it.
+
+    `wright heal watch` runs beside it as the cluster file allows. Exit code: 0 when all became what it should.
+
+    Parameters
+    ----------
+    file
+        The file of a lab: it is brought up and built, and stays.
+    seed
+        The same seed plants the same faults in the same order.
+    faults
+        How many.
+    only
+        Only this kind of fault; may be given several times.
+    out
+        Where campaign.html and campaign.json go.
+    """
+    from clusterwright.cli import _campaign  # noqa: PLC0415 (start-up time)
+
+    return _campaign.campaign(file, seed=seed, faults=faults, only=only, out=out)
 
 
 @lab.command

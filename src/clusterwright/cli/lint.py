@@ -13,7 +13,7 @@ def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
     Parameters
     ----------
     file
-        slurm.conf, gres.conf, cgroup.conf, topology.conf or slurmdbd.conf; any folder.
+        slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf; any folder.
     slurm
         The release, such as 25.11.
     json
@@ -30,7 +30,8 @@ def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
         raise WrightError.of(
             "lint-unknown",
             f"we have no table of keys for {file.name} of Slurm {of}",
-            f"name slurm.conf, gres.conf, cgroup.conf, topology.conf or slurmdbd.conf; one of {', '.join(RELEASES)}",
+            "name slurm.conf, gres.conf, cgroup.conf, topology.conf, oci.conf or slurmdbd.conf;"
+            f" one of {', '.join(RELEASES)}",
             exit_code=EXIT_USAGE,
         )
     found = look(text, file.name, of)

@@ -54,9 +54,9 @@ def rollback(  # noqa: PLR0913 (a command's options)
     spec = load_cluster(cluster)
     if list_:
         return _apply.show_undoable(undoable(spec, str(cluster), remote_of(spec)), json=json)
-    asking = _apply.Asking(yes=yes, quiet=json, drain=gently.drain)
-    care = _apply.care(gently)
-    report = run(spec, str(cluster), remote_of(spec), to=to, dry_run=dry_run, agree=asking, care=care)
+    asking = _apply.Asking(yes=yes, quiet=json, gently=gently)
+    care = _apply.care(gently, spec, remote := remote_of(spec))
+    report = run(spec, str(cluster), remote, to=to, dry_run=dry_run, agree=asking, care=care)
     again = f"wright rollback {cluster}{' --to ' * bool(to)}{to}"
     _apply.show(report, again, after=f"wright diff {cluster}", shown=asking.shown, json=json)
     return _apply.exit_of(report, exit_code=exit_code)

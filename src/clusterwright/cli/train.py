@@ -1,113 +1,127 @@
-"""`wright train FILE`."""
+"""`wright train FILE`, `wright train -- PROGRAM`."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
+from clusterwright.cli._train_typed import SUBMIT, UNSAID, How, Typed
 
 if TYPE_CHECKING:
+    from clusterwright.cli._train_words import Asked
     from clusterwright.spec.cluster import Cluster
     from clusterwright.spec.job import Job
     from clusterwright.train.launch import Run
 
-Flag = Annotated[bool, Parameter(negative="")]
 
-
-def train(  # noqa: PLR0913 (each option of the command line is one)
-    file: Path | None = None,
-    /,
-    *,
-    cluster: Path | None = None,
-    dry_run: Flag = False,
-    local: Flag = False,
-    folder: Path = Path("runs"),
-    follow: Annotated[bool, Parameter(name=("--follow", "-f"), negative="")] = False,
-    as_user: Annotated[str | None, Parameter(name="--as")] = None,
-    resume: str | None = None,
-) -> int:
+def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
     """Submit a training, and keep it alive until it is finished.
+
+    `wright train job.yaml`, or `wright train --nodes 2 --gpus 8 -- python train.py --lr 1e-3`.
 
     Exit code with --follow or --local: 0 finished, 1 failed, 4 failing at the same step again and again, 143 cancelled.
 
     Parameters
     ----------
-    file
-        The job file.
-    cluster
-        The cluster file; else $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml, or the one beside the job file.
-    dry_run
-        Print the sbatch script, and do nothing.
-    local
-        Run on this machine alone: without root, Slurm or a cluster file.
-    folder
-        With --local: where runs are kept.
-    follow
-        Show the logs until the run has ended.
-    as_user
-        Who runs it, when root submits it.
-    resume
-        A run that ended: goes on from its newest checkpoint.
+    words
+        The job file; or, behind --, a program and its arguments.
     """
     from clusterwright.cli import _there  # noqa: PLC0415 (start-up time)
-    from clusterwright.spec.load import load_both, load_cluster, load_job  # noqa: PLC0415
+    from clusterwright.cli._train_words import asked  # noqa: PLC0415
+    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
     from clusterwright.train import launch  # noqa: PLC0415
 
-    _something(file, resume)
-    if local and file:
-        return _local(load_job(file), folder.absolute(), dry_run=dry_run)
-    cluster = _there.cluster_file(cluster, file)
-    job, where = load_both(file, cluster) if file else (None, load_cluster(cluster))
-    if dry_run and job:
-        run_folder = f"{launch.runs_folder(where)}/{launch.run_name(job.name, time.time())}"
-        sys.stdout.write(launch.script(job, where, run_folder))
+    _something(words, how.resume)
+    if how.local and words:
+        return _local(asked(words, job, None), how.folder.absolute(), dry_run=how.dry_run)
+    cluster = _there.cluster_file(how.cluster, Path(words[0]) if words else None)
+    wish = asked(words, job, cluster) if words else None
+    where = wish.cluster if wish and wish.cluster else load_cluster(cluster)
+    if wish and how.show:
+        return _shown(wish.job, where)
+    if wish and how.dry_run:
+        run_folder = f"{launch.runs_folder(where)}/{launch.run_name(wish.job.name, time.time())}"
+        sys.stdout.write(launch.script(wish.job, where, run_folder))
         return 0
-    run = _submitted(job if resume is None else None, resume or "", where, as_user)
-    return _there.follow(where, launch.runs_folder(where), run.name, live=True) if follow else 0
+    run = _submitted(wish if how.resume is None else None, how.resume or "", where, how.as_user)
+    what = run.runs[0] if run.runs else run.name
+    return _there.follow(where, launch.runs_folder(where), what, live=True) if how.follow else 0
 
 
-def _submitted(job: Job | None, resume: str, cluster: Cluster, user: str | None) -> Run:
+def _shown(job: Job, cluster: Cluster) -> int:
+    """Every variable, its value as far as that may be shown, and who said it."""
+    from clusterwright.cli._show import show_table  # noqa: PLC0415 (start-up time)
+    from clusterwright.train.launch.shown import shown  # noqa: PLC0415
+
+    rows = [(one.name, one.value, one.source) for one in shown(job, cluster, os.environ)]
+    show_table(("VARIABLE", "VALUE", "FROM"), rows)
+    return 0
+
+
+def _submitted(wish: Asked | None, resume: str, cluster: Cluster, user: str | None) -> Run:
     """A new run of the job; without a job, the run of that name once more."""
-    from clusterwright.cli._there import way_to  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import say  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._there import way_to  # noqa: PLC0415
     from clusterwright.train import launch  # noqa: PLC0415
 
     remote = way_to(cluster)
     run = (
-        launch.submit(job, cluster, remote, user=user)
-        if job
+        launch.submit(wish.job, cluster, remote, user=user, beside=wish.beside)
+        if wish
         else launch.resume(resume, cluster, remote, user=user)
     )
-    _tell(run.name, run.job_id)
+    _tell(run.runs[0] if run.runs else run.name, run.job_id)
+    if run.runs:
+        say(f"array {run.name}: {len(run.runs)} runs, {run.runs[0]} to {run.runs[-1]}")
+    for warned in run.warnings:
+        say(str(warned))
     return run
 
 
-def _something(file: Path | None, resume: str | None) -> None:
+def _something(words: tuple[str, ...], resume: str | None) -> None:
     """There is something to train."""
     from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
 
-    if file is None and resume is None:
-        mend = "wright train job.yaml, or --resume RUN"
+    if not words and resume is None:
+        mend = "wright train job.yaml, wright train -- python train.py, or --resume RUN"
         raise WrightError.of("no-job-file", "no job file is named", mend, exit_code=EXIT_USAGE)
 
 
-def _local(job: Job, folder: Path, *, dry_run: bool) -> int:
-    """Always followed: an interrupt asks the ranks to save, and ends the run."""
+def _local(wish: Asked, folder: Path, *, dry_run: bool) -> int:
+    """Always followed: an interrupt asks the ranks to save, and ends the run; a second one ends the following."""
     from clusterwright.cli._there import follow  # noqa: PLC0415 (start-up time)
-    from clusterwright.train.launch import local, local_script, run_name  # noqa: PLC0415
+    from clusterwright.train.launch import interrupt, local, local_script, run_name  # noqa: PLC0415
 
     if dry_run:
-        sys.stdout.write(local_script(job, str(folder / run_name(job.name, time.time()))))
+        sys.stdout.write(local_script(wish.job, str(folder / run_name(wish.job.name, time.time()))))
         return 0
-    run = local(job, folder)
+    run = local(wish.job, folder, beside=wish.beside)
     _tell(run.name, run.job_id)
+
+    def on_interrupt(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        interrupt(run)
+
+    signal.signal(signal.SIGINT, on_interrupt)
+    code = follow(None, str(folder), run.name, live=True, deaf=True)
+    _draw(folder / run.name)
+    return code
+
+
+def _draw(run: Path) -> None:
+    """The run's curves, as a page in its folder; a run without a readable event has none."""
+    from clusterwright.cli import _curves  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import say  # noqa: PLC0415
+    from clusterwright.errors import WrightError  # noqa: PLC0415
+
     try:
-        return follow(None, str(folder), run.name, live=True)
-    except KeyboardInterrupt:
-        (Path(run.folder) / "cancelled").touch()
-        return follow(None, str(folder), run.name, live=True)
+        say(f"curves: {_curves.write(_curves.points(str(run), None), run / 'curves.html')}")
+    except (OSError, WrightError) as why:
+        say(f"no curves: {why}")
 
 
 def _tell(name: str, job_id: str) -> None:

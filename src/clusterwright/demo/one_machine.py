@@ -70,7 +70,7 @@ def _strike(course: Course, job: Job, clock: Clock, talk: Talk) -> lanes.Fault:
     step = strike_step(int(job.arguments.get("steps", 0)), every)
     course.until(partial(ripe, step=step, every=every), f"step {step}, where a rank was to be killed")
     rank = job.nodes * job.gpus_per_node - 1
-    pid = _process(course.run, rank)
+    pid = _process(course, rank)
     now = clock.now()
     os.kill(pid, signal.SIGKILL)
     talk.say(f"kill -9 {pid}: rank {rank} is gone after step {reckon.last_step_before(course.events, now)}")
@@ -79,16 +79,18 @@ def _strike(course: Course, job: Job, clock: Clock, talk: Talk) -> lanes.Fault:
     return fault
 
 
-def _process(run: Run, rank: int) -> int:
-    """The process of a rank.
+def _process(course: Course, rank: int) -> int:
+    """The process of a rank, as it said when it began.
 
     Raises:
         WrightError: there is none; the training has ended in this moment.
     """
-    for pid, environment in here.processes(WORD, run.folder).items():
-        if environment.get("RANK") == str(rank):
-            return pid
-    raise WrightError.of("demo-no-rank", f"no process of rank {rank} in run {run.name}", "run the demo again")
+    said = [event for event in course.events if event.kind == "process_start" and event.rank == rank]
+    pid = int(said[-1].more["pid"]) if said else 0
+    if pid not in here.processes(WORD, course.run.folder):
+        name = course.run.name
+        raise WrightError.of("demo-no-rank", f"no process of rank {rank} in run {name}", "run the demo again")
+    return pid
 
 
 def _end(run: Run, clock: Clock) -> list[str]:

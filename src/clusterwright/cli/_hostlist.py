@@ -1,0 +1,21 @@
+"""Hosts as they are typed on the command line."""
+
+from __future__ import annotations
+
+
+def expanded(hostlist: str) -> tuple[str, ...] | None:
+    """The hosts of a hostlist; None where none was typed.
+
+    Raises:
+        WrightError: it is not a hostlist.
+    """
+    from ClusterShell.NodeSet import NodeSetException  # noqa: PLC0415 (start-up time)
+
+    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
+    from clusterwright.spec.names import expand  # noqa: PLC0415
+
+    try:
+        return expand(hostlist) if hostlist else None
+    except NodeSetException as why:
+        message, mend = f"`{hostlist}` is not a hostlist: {why}", "write it as gpu-node[1-8,12]"
+        raise WrightError.of("bad-hostlist", message, mend, exit_code=EXIT_USAGE) from why

@@ -1,0 +1,105 @@
+"""`wright why JOB|NODE`: which of the two a word is, and the answer."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clusterwright.cli._there import find_cluster, way_to
+from clusterwright.cli._why import answer, of_sources
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clusterwright.edge.ssh import Remote
+    from clusterwright.spec.cluster import Cluster
+    from clusterwright.why.diagnosis import Diagnosis
+    from clusterwright.why.pending import Waiting
+
+_JOB = re.compile(r"\d+(?:_\d+)?|last")
+_OUTPUT = re.compile(r".*?slurm-(\d+)\.out")
+_WAITS = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"})
+_FINE = frozenset({"COMPLETED", "RUNNING", "COMPLETING", "SUSPENDED", "CANCELLED"})
+
+
+def why_cluster(
+    words: Sequence[str], *, lang: str, everything: bool, as_json: bool, cluster: Path | None
+) -> int:
+    """Ask the cluster about each word, one after another; the worst exit code."""
+    where = find_cluster(cluster)
+    remote = way_to(where)
+    return max(_one(where, remote, word, lang, everything=everything, as_json=as_json) for word in words)
+
+
+def _one(cluster: Cluster, remote: Remote, word: str, lang: str, *, everything: bool, as_json: bool) -> int:
+    if not _JOB.fullmatch(word) and word in {host.name for host in cluster.hosts()}:
+        diagnoses = of_node(cluster, remote, word, lang)
+    elif waiting := waits(cluster, remote, _job(word)):
+        return _show_waiting(waiting, _job(word), lang, as_json=as_json)
+    else:
+        diagnoses = of_job(cluster, remote, _job(word), lang)
+    return answer(diagnoses, lang, everything=everything, as_json=as_json)
+
+
+def _job(word: str) -> str:
+    found = _OUTPUT.fullmatch(word)
+    return found[1] if found else word
+
+
+def waits(cluster: Cluster, remote: Remote, job: str) -> Waiting | None:
+    """Why the job waits; None where Slurm has none of that id that does."""
+    from clusterwright.why.gather.queue import ask  # noqa: PLC0415 (start-up time)
+    from clusterwright.why.pending import explain  # noqa: PLC0415
+
+    if not job[:1].isdigit():
+        return None
+    facts = ask(remote, cluster.control.name, job)
+    return explain(facts) if facts.job["JobState"] in _WAITS else None
+
+
+def of_job(cluster: Cluster, remote: Remote, job: str, lang: str) -> list[Diagnosis]:
+    """The diagnoses of a job that runs or has ended.
+
+    Raises:
+        WrightError: neither Slurm nor the runs' folder knows it.
+    """
+    from clusterwright.train.launch import runs_folder  # noqa: PLC0415 (start-up time)
+    from clusterwright.why.gather.ended import gather  # noqa: PLC0415
+    from clusterwright.why.gather.told import of_slurm_alone  # noqa: PLC0415
+
+    runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
+    found = gather(remote, cluster.control.name, runs, job)
+    if not found.state and not found.run:
+        raise WrightError.of(
+            "no-such-job",
+            f"neither Slurm's records nor {runs} know a job, a run or a host `{job}`",
+            "`wright jobs` lists jobs and runs; a file or a folder of logs is named by its path",
+            exit_code=EXIT_USAGE,
+        )
+    for host in found.silent:
+        sys.stderr.write(f"{host} does not answer: what its kernel and slurmd said is not seen\n")
+    return of_slurm_alone(found, of_sources(list(found.sources), lang), lang, fine=found.state in _FINE)
+
+
+def of_node(cluster: Cluster, remote: Remote, node: str, lang: str) -> list[Diagnosis]:
+    """Why a host is as it is, then what its own logs tell of."""
+    from clusterwright.edge.clock import SystemClock  # noqa: PLC0415 (start-up time)
+    from clusterwright.why.gather.node import lately, record  # noqa: PLC0415
+    from clusterwright.why.node import explain  # noqa: PLC0415
+    from clusterwright.why.node.told import follows, told  # noqa: PLC0415
+
+    said, stood_s = record(remote, cluster.control.name, node)
+    sources, answers = lately(remote, node, int(SystemClock().now()), stood_s)
+    return told(explain(said), of_sources(list(sources), lang), lang, answers=answers, follows=follows())
+
+
+def _show_waiting(waiting: Waiting, job: str, lang: str, *, as_json: bool) -> int:
+    from clusterwright.why.pending.told import diagnosis, shown  # noqa: PLC0415 (start-up time)
+
+    if as_json:
+        return answer([diagnosis(waiting, job, lang)], lang, everything=False, as_json=True)
+    sys.stdout.write(shown(waiting, job, lang) + "\n")
+    return 0

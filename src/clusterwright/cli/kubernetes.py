@@ -1,0 +1,52 @@
+"""`wright kubernetes CLUSTER JOB... --out DIR`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+
+def kubernetes(
+    cluster: Path,
+    /,
+    *jobs: Path,
+    out: Path,
+    version: str = "1.33",
+    kind: Literal["jobset", "trainjob"] = "jobset",
+    image: str = "",
+    rdma: str = "rdma/rdma_shared_device_a",
+) -> int:
+    """Write teams, queues and jobs as manifests for Kubernetes: JobSet or Kubeflow TrainJob, queued by Kueue.
+
+    Parameters
+    ----------
+    cluster
+        The cluster file.
+    jobs
+        Job files; without any, teams, storage and queues alone.
+    out
+        The folder: new, empty, or an earlier export, which is replaced.
+    version
+        Of Kubernetes, as `kubectl version` says it; what it cannot have is refused.
+    kind
+        jobset: needs JobSet alone. trainjob: Kubeflow Trainer, which makes a JobSet of it.
+    image
+        The image of the pods, where the job file names none of a registry.
+    rdma
+        What your device plugin calls an RDMA adapter.
+    """
+    from clusterwright.catalog import kubernetes as known  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import say  # noqa: PLC0415
+    from clusterwright.edge.trees import write_files  # noqa: PLC0415
+    from clusterwright.spec.load import load_cluster, load_job  # noqa: PLC0415
+    from clusterwright.train.kubernetes.asked import Asked  # noqa: PLC0415
+    from clusterwright.train.kubernetes.manifests import manifests  # noqa: PLC0415
+
+    asked = Asked(known.version(version), kind, image, rdma)
+    spec = load_cluster(cluster)
+    files, left = manifests(spec, tuple(load_job(job, spec) for job in jobs), asked)
+    write_files(out, {path: (text.encode(), 0o644) for path, text in files.items()})
+    for each in left:
+        say(f"not carried over: {each}")
+    say(f"{len(files)} files for {len(jobs)} jobs in {out}; next: read {out / 'README.md'}")
+    return 0

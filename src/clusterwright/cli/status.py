@@ -1,0 +1,36 @@
+"""`wright status JOB`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def status(
+    job: str = "last", /, *, cluster: Path | None = None, json: Annotated[bool, Parameter(negative="")] = False,
+    metrics: Annotated[bool, Parameter(negative="")] = False,
+) -> int:  # fmt: skip
+    """Show how a run stands: step, time left, checkpoints, copies, standbys, failures, and where its time went.
+
+    Parameters
+    ----------
+    job
+        A run's name, a job id, `last`, the path of a slurm-123.out, or a run's folder on this machine.
+    cluster
+        The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
+    json
+        One JSON document.
+    metrics
+        Prometheus text, for node_exporter's textfile collector.
+    """
+    from clusterwright.cli import _there  # noqa: PLC0415 (start-up time)
+    from clusterwright.train.launch import runs_folder  # noqa: PLC0415
+
+    form = "json" if json else "metrics" if metrics else "text"
+    here = Path(job)
+    if (here / "job.json").exists():
+        return _there.ask(None, "status", str(here.absolute().parent), here.absolute().name, form)
+    where = _there.find_cluster(cluster)
+    return _there.ask(where, "status", runs_folder(where), job, form)
