@@ -1,0 +1,139 @@
+"""Seconds of `wright check --on deploy` on a lab of eight compute hosts, and which facts they go to; goal: below 20.
+
+    python bench/deploy.py [--hosts 8] [--rounds 5] [--json FILE]
+
+Needs root. Makes a lab `bench-deploy` in subnets of its own, applies the example's file and checks it so often.
+Prints the median of the rounds; the processor's seconds that the hosts took for one, which another's load changes
+little; and the facts that took longest, as the hosts timed them. Exit code 3 where the median misses the goal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clusterwright import lab
+from clusterwright.build.apply import apply, remote_of
+from clusterwright.check.folding import counts
+from clusterwright.check.reading import answer_of
+from clusterwright.check.runner import run
+from clusterwright.edge.processes import Done
+from clusterwright.edge.ssh import Remote
+from clusterwright.lab import cgroups
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.load import load_cluster
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
+WRIGHT = Path(sys.executable).with_name("wright")
+NAME, NET, GOAL_S, SHOWN = "bench-deploy", "10.214", 20.0, 10
+
+
+@dataclass
+class Timed:
+    """A remote that notes how long every fact took on its host, and how long each ssh."""
+
+    inner: Remote
+    facts: Counter[str] = field(default_factory=Counter)
+    calls: list[float] = field(default_factory=list)
+
+    def run(self, host: str, command: str, **how: Any) -> Done:
+        """As the remote does it."""
+        done = self.inner.run(host, command, **how)
+        self.calls.append(done.seconds)
+        for name, end in (answer_of(done.out) or {"facts": {}})["facts"].items():
+            self.facts[name] += end["seconds"]
+        return done
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--hosts", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    with standing(asked.hosts) as (file, cluster):
+        rows = [measured(file) for _ in range(asked.rounds)]
+        timed = Timed(remote_of(cluster))
+        verdicts = run(cluster, timed, on="deploy")
+    median = statistics.median(row["seconds"] for row in rows)
+    tell(rows, timed, counts(verdicts), asked.hosts)
+    if asked.json:
+        asked.json.write_text(
+            json.dumps({"median_s": median, "rounds": rows, "facts": timed.facts}, indent=1) + "\n"
+        )
+    return 0 if median < GOAL_S else 3
+
+
+@contextmanager
+def standing(hosts: int) -> Iterator[tuple[Path, Cluster]]:
+    """A lab of so many compute hosts, applied; gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "cluster.yaml"
+        text = EXAMPLE.read_text().replace("name: lab\n", f"name: {NAME}\n").replace("10.77.", f"{NET}.")
+        file.write_text(text.replace("gpu-node[1-4]", f"gpu-node[1-{hosts}]"))
+        cluster = load_cluster(file)
+        try:
+            lab.up(cluster)
+            report = apply(cluster, str(file), remote_of(cluster))
+            if report.failed:
+                sys.exit(f"apply failed: {report.failed}")
+            yield file, cluster
+        finally:
+            lab.down(NAME)
+
+
+def measured(file: Path) -> dict[str, float]:
+    """One check, as a user runs it."""
+    processor, began = processor_s(), time.monotonic()
+    done = subprocess.run(
+        [WRIGHT, "check", file, "--on", "deploy", "--json"], capture_output=True, check=False
+    )
+    seconds = time.monotonic() - began
+    found = json.loads(done.stdout)["counts"]
+    return {
+        "seconds": round(seconds, 2), "processor_s": round(processor_s() - processor, 2),
+        "load": round(os.getloadavg()[0], 1), **found,
+    }  # fmt: skip
+
+
+def processor_s() -> float:
+    """What all hosts of the lab have used."""
+    for group in cgroups.groups(NAME):
+        v1, v2 = group / "cpuacct.usage", group / "cpu.stat"
+        if v1.exists():
+            return int(v1.read_text()) / 1e9
+        if v2.exists() and (found := re.match(r"usage_usec (\d+)", v2.read_text())):
+            return int(found[1]) / 1e6
+    return 0.0
+
+
+def tell(rows: list[dict[str, float]], timed: Timed, found: dict[str, int], hosts: int) -> None:
+    """For people."""
+    print(f"{len(rows)} rounds, {hosts + 1} hosts, {os.cpu_count()} CPUs; goal: below {GOAL_S:g} s")
+    for name in ("seconds", "processor_s", "load"):
+        values = [row[name] for row in rows]
+        print(f"{name:<12} {statistics.median(values):7.2f}   ({min(values):.2f} to {max(values):.2f})")
+    print(f"verdicts     {', '.join(f'{count} {status}' for status, count in found.items())}")
+    print(f"{len(timed.calls)} ssh for {hosts + 1} hosts; the longest facts, seconds on all hosts together:")
+    for name, seconds in timed.facts.most_common(SHOWN):
+        print(f"  {name:<20} {seconds:7.2f}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""What our runtime adds to a step, beside a bare loop, Accelerate and Lightning Fabric.
+
+    python bench/loop_cost.py [--rounds 40] [--steps 20] [--ranks 1]   (minutes; needs accelerate, lightning-fabric)
+
+The same model, batches and optimiser in each (loops/train.py), one process for each rank of each, all of them alive at
+once; they take turns of some steps, in an order that changes, and who is not at it sleeps. A round is a turn of each,
+and gives one ratio to the bare loop. Goals: 1.01 times the bare loop at most, and not slower than the other two.
+Processor time of all threads is told beside the time, as it says more where others use the processors, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+LOOPS = ("bare", "ours", "accelerate", "fabric")
+TRAIN = Path(__file__).parent / "loops" / "train.py"
+GOAL = 1.01
+PORT = 29871
+
+
+class Loop:
+    """The ranks of one of them, which train when told."""
+
+    def __init__(self, name: str, ranks: int, folder: str) -> None:
+        port = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(PORT + LOOPS.index(name))}
+        more = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "LOOP": name, "LOOP_FOLDER": folder}
+        sizes = {"WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks), "ACCELERATE_USE_CPU": "true"}
+        self.ranks = [
+            subprocess.Popen(
+                [sys.executable, str(TRAIN)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env={**os.environ, **port, **more, **sizes, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            )
+            for rank in range(ranks)
+        ]  # fmt: skip
+
+    def turn(self, steps: int) -> dict[str, float]:
+        """Of rank 0: seconds of a step, as the median of so many, those of processors, and the loss of the last."""
+        for rank in self.ranks:
+            assert rank.stdin
+            rank.stdin.write(f"{steps}\n")
+            rank.stdin.flush()
+        said = [json.loads(rank.stdout.readline()) for rank in self.ranks if rank.stdout]
+        return {**said[0], "seconds": statistics.median(said[0]["seconds"])}
+
+    def end(self) -> None:
+        """No rank is left."""
+        for rank in self.ranks:
+            rank.kill()
+            rank.wait()
+
+
+def main() -> None:
+    """Rounds, then a line for each."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=20, help="of a turn")
+    parser.add_argument("--ranks", type=int, default=1)
+    given = parser.parse_args()
+    print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.0f}, {given.rounds} rounds", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        loops = {name: Loop(name, given.ranks, folder) for name in LOOPS}
+        try:
+            rounds = list(measured(loops, given.rounds, given.steps))
+        finally:
+            for each in loops.values():
+                each.end()
+    tell(rounds)
+
+
+def measured(loops: dict[str, Loop], rounds: int, steps: int) -> list[dict[str, dict[str, float]]]:
+    """A turn of each, round by round; all must have learnt the same."""
+    order, found = random.Random(1), []
+    for loop in loops.values():
+        loop.turn(steps)
+    for _ in range(rounds):
+        names = list(LOOPS)
+        order.shuffle(names)
+        turns = {name: loops[name].turn(steps) for name in names}
+        losses = {round(each["loss"], 5) for each in turns.values()}
+        assert len(losses) == 1, f"they do not train the same: {turns}"
+        found.append(turns)
+    return found
+
+
+def tell(rounds: list[dict[str, dict[str, float]]]) -> None:
+    """Each beside the bare loop, and ours beside the others; by the clock, and by processor time."""
+    for name in LOOPS:
+        milliseconds = statistics.median(each[name]["seconds"] for each in rounds) * 1e3
+        print(f"{name:<11} {milliseconds:7.2f} ms a step, {spread(ratios(rounds, name, 'bare'))} of bare")
+    for name, goal in (("bare", GOAL), ("accelerate", 1.0), ("fabric", 1.0)):
+        found = ratios(rounds, "ours", name)
+        met = "met" if statistics.median(found) <= goal else "MISSED"
+        cpu = ratios(rounds, "ours", name, "cpu_s")
+        print(f"ours / {name}: {spread(found)}, goal {goal}: {met}; processor time {spread(cpu)}")
+
+
+def ratios(
+    rounds: list[dict[str, dict[str, float]]], one: str, other: str, what: str = "seconds"
+) -> list[float]:
+    """Of each round."""
+    return [each[one][what] / each[other][what] for each in rounds]
+
+
+def spread(values: list[float]) -> str:
+    """Median, and the quartiles."""
+    low, middle, high = statistics.quantiles(values, n=4)
+    return f"{middle:.4f} ({low:.4f} to {high:.4f})"
+
+
+if __name__ == "__main__":
+    main()

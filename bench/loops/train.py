@@ -1,0 +1,128 @@
+"""One rank of one loop of bench/loop_cost.py: reads how many steps, takes them, says what each took.
+
+Each loop is as its own documentation writes it; all read the loss of each step, as whoever follows a training does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+VOCABULARY, WIDTH, POSITIONS, BATCH = 256, 128, 64, 16
+
+
+def made() -> tuple[nn.Module, torch.optim.Optimizer]:
+    """A transformer of three layers, and its optimiser."""
+    torch.manual_seed(1)
+    layer = nn.TransformerEncoderLayer(WIDTH, 4, 4 * WIDTH, dropout=0.0, batch_first=True)
+    parts = (nn.Embedding(VOCABULARY, WIDTH), nn.TransformerEncoder(layer, 3), nn.Linear(WIDTH, VOCABULARY))
+    model = nn.Sequential(*parts)
+    return model, torch.optim.AdamW(model.parameters(), lr=1e-3)
+
+
+def batches() -> Iterator[Tensor]:
+    """This rank's, without an end."""
+    drawn = torch.Generator().manual_seed(int(os.environ["RANK"]))
+    while True:
+        yield torch.randint(VOCABULARY, (BATCH, POSITIONS), generator=drawn)
+
+
+def loss_of(model: nn.Module, batch: Tensor) -> Tensor:
+    """Each position tells what it is."""
+    return nn.functional.cross_entropy(model(batch).flatten(0, 1), batch.flatten())
+
+
+def bare() -> Iterator[float]:
+    """By hand."""
+    torch.distributed.init_process_group("gloo")
+    model, optimizer = made()
+    if torch.distributed.get_world_size() > 1:
+        model = nn.parallel.DistributedDataParallel(model)
+    for batch in batches():
+        loss = loss_of(model, batch)
+        optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        optimizer.step()
+        yield loss.item()
+
+
+def ours() -> Iterator[float]:
+    """With the runtime, and all that it does by itself: events, votes, checkpoints every ten minutes."""
+    from clusterwright.train import runtime  # noqa: PLC0415 (the others are without it)
+
+    run = runtime.start(seed=1, folder=os.environ["LOOP_FOLDER"])
+    model, optimizer = made()
+    if run.world_size > 1:
+        model = nn.parallel.DistributedDataParallel(model)
+    run.track(model=model, optimizer=optimizer)
+    source = batches()
+    for _ in run.steps():
+        loss = loss_of(model, next(source))
+        optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        optimizer.step()
+        run.step(loss)
+        yield run.loss if run.loss is not None else loss.item()
+
+
+def accelerate() -> Iterator[float]:
+    """With Accelerate."""
+    from accelerate import Accelerator  # noqa: PLC0415 (the others are without it)
+
+    accelerator = Accelerator(cpu=True)
+    model, optimizer = accelerator.prepare(*made())
+    for batch in batches():
+        loss = loss_of(model, batch)
+        optimizer.zero_grad()
+        accelerator.backward(loss)
+        optimizer.step()
+        yield loss.item()
+
+
+def fabric() -> Iterator[float]:
+    """With Lightning Fabric."""
+    from lightning_fabric import Fabric  # noqa: PLC0415 (the others are without it)
+    from lightning_fabric.plugins.environments import TorchElasticEnvironment  # noqa: PLC0415
+
+    ranks = int(os.environ["WORLD_SIZE"])
+    more: dict[str, Any] = {"strategy": "ddp", "plugins": [TorchElasticEnvironment()]} if ranks > 1 else {}
+    lightning = Fabric(accelerator="cpu", devices=ranks, **more)
+    lightning.launch()
+    model, optimizer = lightning.setup(*made())
+    for batch in batches():
+        loss = loss_of(model, batch)
+        optimizer.zero_grad()
+        lightning.backward(loss)
+        optimizer.step()
+        yield loss.item()
+
+
+def main() -> None:
+    """Steps as they are asked for."""
+    torch.set_num_threads(1)
+    said, sys.stdout = sys.stdout, sys.stderr
+    loop = {"bare": bare, "ours": ours, "accelerate": accelerate, "fabric": fabric}[os.environ["LOOP"]]()
+    for line in sys.stdin:
+        seconds, loss, cpu_s = [], 0.0, time.process_time()
+        for _ in range(int(line)):
+            begun = time.perf_counter()
+            loss = next(loop)
+            seconds.append(time.perf_counter() - begun)
+        said.write(
+            json.dumps(
+                {"seconds": seconds, "loss": loss, "cpu_s": (time.process_time() - cpu_s) / len(seconds)}
+            )
+            + "\n"
+        )
+        said.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""What the prolog adds to a job: `srun true` on a host with it and on one without, in turn; goal below 0.3 s.
+
+    python bench/prolog.py [PAIRS]
+
+Needs root. Makes a lab `bench-prolog` of two compute hosts, in which one slurmd knows no prolog; half-way the two
+change places, so that what the hosts themselves differ by falls out. Then the program by itself, and nvidia-smi, which
+is a Python program in a lab: on a host with a driver its own time counts.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from clusterwright import lab
+from clusterwright.build.apply import apply, remote_of
+from clusterwright.edge.ssh import Ssh
+from clusterwright.spec.load import load_cluster
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
+NAME, SUBNETS = "bench-prolog", "10.211.2"  # 10.211.20 to 10.211.22
+GOAL_S = 0.3
+HOSTS = ("gpu-node1", "gpu-node2")
+CONF = "/etc/slurm/slurm.conf"
+
+# A job begins on an idle host: what the one before it left to do is not its own.
+JOBS = """
+for number in $(seq {pairs}); do
+  for host in {first} {second}; do
+    until [ "$(sinfo -h -N -n $host -o %T)" = idle ]; do sleep 0.1; done
+    began=$(date +%s%N)
+    srun -w $host --gres=gpu:1 true || exit 1
+    echo $host $(($(date +%s%N) - began))
+  done
+done
+"""
+
+# What the program takes of a processor, nvidia-smi included, moves less with the machine's load than its time does.
+ALONE = """
+import os, resource, subprocess, time
+job = dict(os.environ, SLURM_JOB_ID="999999", SLURM_JOB_UID="6002", SLURM_JOB_GPUS="0")
+commands = dict(prolog=["/etc/slurm/clusterwright/prolog"], smi=["nvidia-smi", "--query-gpu=index", "--format=csv"])
+for number in range({times}):
+    for name, argv in commands.items():
+        began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(argv, env=job, check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(name, int((time.monotonic() - began) * 1e9))
+        print(name + "-cpu", int((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e9))
+"""
+NAMES = {
+    "prolog": "the program alone", "prolog-cpu": "its processor time", "smi": "nvidia-smi alone",
+    "smi-cpu": "its processor time",
+}  # fmt: skip
+
+
+def main() -> None:
+    """Measure and print."""
+    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 24
+    if missing := lab.able():
+        sys.exit("\n".join(str(finding) for finding in missing))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "cluster.yaml"
+        file.write_text(two_hosts())
+        cluster = load_cluster(file)
+        try:
+            lab.up(cluster)
+            remote = remote_of(cluster)
+            if apply(cluster, str(file), remote).failed:
+                sys.exit("the lab could not be applied")
+            found = list(jobs(remote, pairs))
+            alone = timed(run(remote, HOSTS[0], "python3 -", ALONE.format(times=pairs)))
+            run(remote, HOSTS[0], "rm -rf /run/clusterwright/jobs/999999*")
+        finally:
+            lab.down(NAME)
+    report(found, alone)
+
+
+def two_hosts() -> str:
+    """The example's file with two compute hosts, in subnets of its own."""
+    yaml = YAML()
+    document = yaml.load(EXAMPLE.read_text().replace("10.77.", SUBNETS))
+    document["name"] = NAME
+    document["nodes"]["a100"]["hosts"] = "gpu-node[1-2]"
+    document["accounting"] = {"enabled": False}
+    with tempfile.TemporaryFile("w+") as out:
+        yaml.dump(document, out)
+        out.seek(0)
+        return out.read()
+
+
+def jobs(remote: Ssh, pairs: int) -> Iterator[tuple[float, float]]:
+    """Seconds of each pair: with the prolog, and without it."""
+    for bare, other in (HOSTS, HOSTS[::-1]):
+        run(remote, bare, f"sed -i 's/^Prolog=/#&/' {CONF} && systemctl restart slurmd")
+        rows = timed(run(remote, "control", JOBS.format(pairs=(pairs + 1) // 2, first=other, second=bare)))
+        run(remote, bare, f"sed -i 's/^#Prolog=/Prolog=/' {CONF} && systemctl restart slurmd")
+        yield from zip(rows[other], rows[bare], strict=True)
+
+
+def run(remote: Ssh, host: str, text: str, stdin: str = "") -> str:
+    """What a host's shell printed; it must end well."""
+    done = remote.run(host, text, stdin=stdin.encode(), timeout_s=600)
+    if not done.ok:
+        sys.exit(f"{host}: {done.last_lines(20)}")
+    return done.out
+
+
+def timed(text: str) -> dict[str, list[float]]:
+    """Seconds by name, from lines of a name and nanoseconds."""
+    found: dict[str, list[float]] = {}
+    for line in text.splitlines():
+        name, nanoseconds = line.split()
+        found.setdefault(name, []).append(int(nanoseconds) / 1e9)
+    return found
+
+
+def report(pairs: list[tuple[float, float]], alone: dict[str, list[float]]) -> None:
+    """One line for each figure."""
+    load = f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}"
+    print(f"{len(pairs)} pairs, {load}")
+    line("job with the prolog", [pair[0] for pair in pairs])
+    line("job without", [pair[1] for pair in pairs])
+    adds = [pair[0] - pair[1] for pair in pairs]
+    line("the prolog adds", adds)
+    for name, values in alone.items():
+        line(NAMES[name], values)
+    print(f"goal {GOAL_S} s: {'met' if statistics.median(adds) < GOAL_S else 'MISSED'}")
+
+
+def line(name: str, values: list[float]) -> None:
+    """Median and quartiles."""
+    low, median, high = statistics.quantiles(values, n=4)
+    print(f"{name:<22} {median:6.3f} s  (half of them between {low:.3f} and {high:.3f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""How near the readers of `runtime.datasets` come to what the disk and one core can do.
+
+    python bench/readers.py [--samples 20000]        (a minute)
+
+The floor of each form is the same bytes of the same samples, in the same order, by the plainest program: pread and the
+form's own decoder. Readers and floors take turns; ratios are medians of the turns. Goal: 0.8 of the floor's samples/s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import random
+import statistics
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from PIL import Image
+
+from clusterwright.train.runtime.data import Sampler
+from clusterwright.train.runtime.datasets import Images, Jsonl, Parquet, Tar, Windows
+from clusterwright.train.runtime.datasets.images import pixels
+
+GOAL, TURNS, SHARDS, SIDE = 0.8, 5, 8, 64
+Read = Callable[[], int]  # reads all samples, and says how many
+
+
+def main() -> None:
+    """A line for each form."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--samples", type=int, default=20000)
+    count = parser.parse_args().samples
+    torch.set_num_threads(1)
+    print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.0f}, {count} samples, {TURNS} turns")
+    with tempfile.TemporaryDirectory() as folder:
+        for make in (jsonl, tar, images, parquet, windows):
+            name, ours, floor = make(Path(folder) / make.__name__, count)
+            rates = [(rate(ours), rate(floor)) for _ in range(TURNS)]
+            shares = [mine / least for mine, least in rates]
+            middle = statistics.median(shares)
+            print(
+                f"{name}: {statistics.median(mine for mine, _ in rates):,.0f} samples/s,"
+                f" {middle:.2f} of the floor ({min(shares):.2f} to {max(shares):.2f}), goal {GOAL}:"
+                f" {'met' if middle >= GOAL else 'MISSED'}",
+                flush=True,
+            )
+
+
+def rate(read: Read) -> float:
+    """Samples a second of processor time, from the page cache: what is compared is the program, not the disk."""
+    begun = time.process_time()
+    return read() / (time.process_time() - begun)
+
+
+def ordered(dataset: Any) -> list[int]:
+    """Half of the samples, as a training would take them."""
+    sampler = Sampler.over(dataset, batch=1)
+    return [int(sampler.sample(place)) for place in range(len(dataset) // 2)]
+
+
+def through(dataset: Any, order: list[int]) -> Read:
+    """Every sample of the order."""
+
+    def read() -> int:
+        for number in order:
+            dataset[number]
+        return len(order)
+
+    return read
+
+
+def texts(count: int) -> Iterator[dict[str, Any]]:
+    """Samples as those of an instruction tuning."""
+    words = random.Random(1)
+    for number in range(count):
+        yield {
+            "id": number,
+            "prompt": "what? " * words.randint(5, 60),
+            "answer": "that. " * words.randint(5, 200),
+        }
+
+
+def picture(number: int) -> bytes:
+    """A photograph's worth of JPEG, of SIDE pixels."""
+    held = io.BytesIO()
+    noise = torch.randint(
+        0, 255, (SIDE, SIDE, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(number)
+    )
+    Image.fromarray(noise.numpy()).save(held, "JPEG")
+    return held.getvalue()
+
+
+def plainly(image: bytes) -> torch.Tensor:
+    """An image's bytes as a tensor."""
+    plain = Image.open(io.BytesIO(image)).convert("RGB")
+    return torch.frombuffer(bytearray(plain.tobytes()), dtype=torch.uint8)
+
+
+def spans_of(data: Any, order: list[int]) -> list[tuple[int, int, int]]:
+    """File, first byte and length, so that the floor has nothing to look up."""
+    files = [os.open(path, os.O_RDONLY) for path in data.paths]
+    found = []
+    for number in order:
+        shard, inside = data.place(number)
+        row = data._spans[shard]  # noqa: SLF001 (what is measured)
+        found.append((files[shard], row[2 * inside], row[2 * inside + 1]))
+    return found
+
+
+def jsonl(folder: Path, count: int) -> tuple[str, Read, Read]:
+    """Lines of JSON: pread and json.loads."""
+    folder.mkdir()
+    lines = [json.dumps(each) + "\n" for each in texts(count)]
+    for shard in range(SHARDS):
+        (folder / f"{shard}.jsonl").write_text("".join(lines[shard::SHARDS]))
+    data = Jsonl(folder)
+    order = ordered(data)
+    spans = spans_of(data, order)
+
+    def floor() -> int:
+        for file, first, length in spans:
+            json.loads(os.pread(file, length, first))
+        return len(spans)
+
+    return "jsonl", through(data, order), floor
+
+
+def tar(folder: Path, count: int) -> tuple[str, Read, Read]:
+    """Tar shards of pictures: pread, the members by their heads' numbers, and the picture decoded."""
+    folder.mkdir()
+    held = [picture(number) for number in range(64)]
+    for shard in range(SHARDS):
+        with tarfile.open(folder / f"{shard}.tar", "w") as archive:
+            for number in range(shard, count, SHARDS):
+                for ending, part in (("jpg", held[number % 64]), ("cls", b"7")):
+                    member = tarfile.TarInfo(f"{number:08}.{ending}")
+                    member.size = len(part)
+                    archive.addfile(member, io.BytesIO(part))
+    data = Tar(folder)
+    order = ordered(data)
+    spans = spans_of(data, order)
+
+    def ours() -> int:
+        for number in order:
+            pixels(data[number]["jpg"])
+        return len(order)
+
+    def floor() -> int:
+        for file, first, length in spans:
+            part, at, found = os.pread(file, length, first), 0, {}
+            while at < len(part):
+                size = int(part[at + 124 : at + 135], 8)
+                name = part[at : at + 100].rstrip(b"\0").decode()
+                found[name.partition(".")[2]] = part[at + 512 : at + 512 + size]
+                at += 512 + -(-size // 512) * 512
+            plainly(found["jpg"])
+        return len(spans)
+
+    return "tar", ours, floor
+
+
+def images(folder: Path, count: int) -> tuple[str, Read, Read]:
+    """A folder of JPEGs: read, decode, and a tensor of it."""
+    for number in range(count // 8):
+        path = folder / f"class{number % 10}" / f"{number}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(picture(number % 64))
+    data = Images(folder)
+    order = ordered(data)
+    paths = [data._samples[number][0] for number in order]  # noqa: SLF001 (what is measured)
+
+    def floor() -> int:
+        for path in paths:
+            with open(path, "rb") as file:  # noqa: PTH123 (the plainest program)
+                plainly(file.read())
+        return len(paths)
+
+    return "images", through(data, order), floor
+
+
+def parquet(folder: Path, count: int) -> tuple[str, Read, Read]:
+    """Row groups: each read once, and its rows made."""
+    folder.mkdir()
+    rows = list(texts(count))
+    for shard in range(SHARDS):
+        table = pa.Table.from_pylist(rows[shard::SHARDS])
+        pq.write_table(table, folder / f"{shard}.parquet", row_group_size=256)
+    data = Parquet(folder, keep=20)
+    sampler = Sampler.over(data, batch=1)
+    order = [int(sampler.sample(place)) for place in range(len(data))]
+
+    def floor() -> int:
+        done = 0
+        for path in data.paths:
+            file = pq.ParquetFile(path)
+            for group in range(file.metadata.num_row_groups):
+                done += len(file.read_row_group(group).to_pylist())
+        return done
+
+    return "parquet", through(data, order), floor
+
+
+def windows(folder: Path, count: int) -> tuple[str, Read, Read]:
+    """Windows of 1,025 bytes: pread, and a tensor of int64."""
+    folder.mkdir()
+    for shard in range(SHARDS):
+        (folder / f"{shard}.bin").write_bytes(os.urandom(count // SHARDS * 1024 + 1))
+    data = Windows(folder, context=1024)
+    order = ordered(data)
+    files = [os.open(path, os.O_RDONLY) for path in data.paths]
+    each = count // SHARDS
+
+    def floor() -> int:
+        for number in order:
+            shard, inside = divmod(number, each)
+            held = bytearray(os.pread(files[shard], 1025, inside * 1024))
+            torch.frombuffer(held, dtype=torch.uint8).to(torch.int64)
+        return len(order)
+
+    return "windows", through(data, order), floor
+
+
+if __name__ == "__main__":
+    main()

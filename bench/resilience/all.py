@@ -1,0 +1,83 @@
+"""All experiments, one after the other, then the page: `python bench/resilience/all.py [--quick|--full] [--only kill]`.
+
+With --full every script makes all the trials of its own default, in more than an hour.
+A script's lines replace those of its last run when it has ended well. With --quick, and with --keep, nothing of what
+is kept changes: the lines go to build/resilience. What needs root or a lab says so in its lines and is passed over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from lines import HERE, RAW, say
+
+QUIET = 1.0  # load average that a measurement begins at, or else after so many seconds
+QUIET_LIMIT_S = 30
+LIMIT_S = 1800
+# Script: what it is given unless all trials are wanted. Those that need a quiet machine most are first.
+SCRIPTS = {
+    "overhead": ("--seeds", "6"), "kill": ("--seeds", "10"), "storm": (), "hang": ("--seeds", "1"),
+    "checkpoint": ("--seeds", "3"), "copies": ("--seeds", "1"), "integrity": ("--seeds", "100"), "bitwise": (),
+    "ledger": ("--seeds", "1"), "leftovers": ("--seeds", "1"), "leftovers_lab": ("--seeds", "1"),
+    "hosts": ("--seeds", "1"),
+}  # fmt: skip
+
+
+def main() -> int:
+    """Exit code 1 if a script failed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="few and short trials; the page is left alone")
+    parser.add_argument("--full", action="store_true", help="every trial that a script makes by itself")
+    parser.add_argument("--keep", action="store_true", help="leave the kept lines and the page alone")
+    parser.add_argument("--only", help="scripts, with commas between")
+    given = parser.parse_args()
+    folder = HERE.parents[1] / "build/resilience"
+    folder.mkdir(parents=True, exist_ok=True)
+    failed = [
+        name for name in (given.only.split(",") if given.only else SCRIPTS)
+        if not _run(name, folder, _extra(name, given), keep=given.quick or given.keep)
+    ]  # fmt: skip
+    if not (given.quick or given.keep):
+        subprocess.run([sys.executable, HERE / "page.py"], check=True)
+    say(f"failed: {', '.join(failed)}" if failed else "all ran")
+    return bool(failed)
+
+
+def _extra(name: str, given: argparse.Namespace) -> tuple[str, ...]:
+    return ("--quick",) if given.quick else () if given.full else SCRIPTS[name]
+
+
+def _run(name: str, folder: Path, extra: tuple[str, ...], *, keep: bool) -> bool:
+    """One script; its lines are kept when it ended well."""
+    out = folder / f"{name}.jsonl"
+    out.unlink(missing_ok=True)
+    if "--quick" not in extra:
+        _wait_for_quiet()
+    begun = time.monotonic()
+    argv = [sys.executable, HERE / f"{name}.py", "--out", out, *extra]
+    try:
+        good = subprocess.run(argv, check=False, timeout=LIMIT_S).returncode == 0
+    except subprocess.TimeoutExpired:
+        good = False
+    say(f"== {name}: {'ran' if good else 'FAILED'}, {time.monotonic() - begun:.0f} s")
+    if good and not keep and out.exists():
+        RAW.mkdir(exist_ok=True)
+        (RAW / out.name).write_bytes(out.read_bytes())
+    return good
+
+
+def _wait_for_quiet() -> None:
+    end = time.monotonic() + QUIET_LIMIT_S
+    while os.getloadavg()[0] > QUIET and time.monotonic() < end:
+        time.sleep(2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""Experiment 8, what copies in memory cost: step time with them and without, and what training waited for.
+
+    python bench/resilience/copies.py [--out FILE] [--seeds 3] [--quick] [--steps 400]
+
+Two hosts of one rank each, so that every copy goes to the other one, through the network of this machine.
+Each seed is one training without copies, one with `auto` and one with a copy at each step, taking turns; a line holds
+one of them. `share` is what training waited for, as its events say, out of its time; `step_ratio` is for the page
+to work out from the means. The state is that of a model with its two moments, one half on each rank.
+On two processors the sending competes with the training, which on a host with GPUs it does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from itertools import pairwise
+from statistics import fmean
+from typing import Any
+
+from launched import Launched, launched
+from lines import Lines, interleaved, load, options, say, spread
+from systems import System, ours
+
+WARM_UP = 25  # steps at the beginning of each training that are not counted
+LIMIT_S = 300.0
+STATES = {"1 MB": 2_500, "30 MB": 75_000}  # width of the model; 34 numbers for each, 12 bytes for each number
+
+
+def with_copies(name: str, memory: str) -> System:
+    """Ours, with nothing but copies between one training and the other."""
+    checkpoint = {"every": "1000000 steps", "memory": memory}
+    return System(name, "best", ours("ours.py", nodes=2, gpus_per_node=1, checkpoint=checkpoint))
+
+
+SYSTEMS = (
+    with_copies("ours, no copies", "never"),
+    with_copies("ours", "auto"),
+    with_copies("ours, each step", "1 step"),
+)
+
+
+def main() -> None:
+    """All sizes, all seeds."""
+    more = argparse.ArgumentParser(add_help=False)
+    more.add_argument("--steps", type=int, default=None, help="of each training (400; with --quick 100)")
+    given = options(__doc__ or "", seeds=3, quick=1, more=more)
+    lines = Lines("copies", given.out)
+    steps = given.steps or (100 if given.quick else 400)
+    for case, width in STATES.items():
+        for seed, system in interleaved(SYSTEMS, given.seeds):
+            found = trial(system, width, steps)
+            lines.write(system.name, case=case, seed=seed, **found)
+            say(f"{case} {system.name} {seed}: {found}")
+
+
+def trial(system: System, width: int, steps: int) -> dict[str, Any]:
+    """One training."""
+    busy = load()
+    with launched(system, BENCH_UNTIL="1000000", BENCH_WIDTH=str(width)) as training:
+        training.until(lambda: training.newest_step() >= steps + WARM_UP, LIMIT_S)
+        times = [each["time"] for each in training.of("step") if each["rank"] == 0][WARM_UP - 1 :]
+        copies = [each for each in events(training) if each["event"] == "copy" and each["time"] > times[0]]
+        why = training.last_words()
+    seconds = [after - before for before, after in pairwise(times)]
+    around = spread(seconds)
+    if not around or around.count < steps:
+        return {"outcome": "lost", "why": why, "load": busy}
+    figures = {
+        "steps": around.count, "copies": sum(each["copies"] for each in copies),
+        "copy_bytes": max((each["bytes"] for each in copies), default=0),
+        "share": sum(each["seconds"] for each in copies) / (times[-1] - times[0]),
+    }  # fmt: skip
+    found = {"median": around.median, "mean": fmean(seconds), "least": around.least, "most": around.most}
+    return {"seconds": found, "figures": figures, "load": busy}
+
+
+def events(training: Launched) -> list[dict[str, Any]]:
+    """What rank 0 has written so far."""
+    found = list(training.folder.glob("runs/*/events/rank-00000.jsonl"))
+    return [json.loads(line) for line in found[0].read_text().splitlines()] if found else []
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Experiments 3 and 4: a host is lost, or Slurm takes the hosts away; seconds to the first new step, by part.
+
+    python bench/resilience/hosts.py [--out FILE] [--seeds 5] [--only 'spare|time limit'] [--systems ours] [--keep]
+
+It needs root and makes a lab of eight hosts with Slurm, `bench-hosts`, where every trial is a job of its own: one rank
+on each of two hosts, 50 ms a step, a checkpoint every 5 steps. `spare`: a third host stands ready in the job. `fewer`:
+the host that is left goes on alone. Killed: as by a power cut, without a word to anybody. Cut off: it lives, and no
+packet passes. First host: that of the batch step. The others are tried once, where they differ.
+
+--only takes parts of the names of cases; --keep leaves the lab for a next time (`wright lab down bench-hosts`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from hosts_faults import CASES, Case
+from hosts_jobs import Training
+from hosts_lab import Place, standing
+from hosts_parts import lost_steps, new_step, parts
+from hosts_systems import EVERY, System
+from lines import Lines, load, options, say, versions
+
+from clusterwright import lab
+from clusterwright.errors import WrightError
+
+START_S = 120.0
+PACE_STEPS = 20
+LOSSES = ("spare, host killed", "fewer, host killed", "spare, host cut off", "spare, first host killed")
+RIVALS = {  # what the others are tried with
+    "torchrun, own store": LOSSES,
+    "ft_launcher": LOSSES,
+    "torchrun (default)": ("spare, host killed", "time limit, other hosts"),
+}
+QUICK = "spare, host killed|time limit, other hosts"  # what --quick tries, with ours
+ONCE = ("first host killed, same hosts",)  # a minute each
+
+
+class Trial(NamedTuple):
+    """One training with one fault."""
+
+    system: System
+    case: Case
+    seed: int
+
+
+def main() -> None:
+    """All trials, a line for each."""
+    more = argparse.ArgumentParser(add_help=False)
+    more.add_argument(
+        "--only", default="", help="only cases whose names contain one of these, with | between"
+    )
+    more.add_argument("--keep", action="store_true", help="leave the lab up")
+    given = options(__doc__ or "", seeds=5, quick=1, more=more)
+    lines = {name: Lines(name, given.out) for name in ("hosts", "handoff")}
+    trials = list(_trials(given))
+    if missing := lab.able():
+        for each in trials:
+            _write(lines, each, {"outcome": "skipped", "why": missing[0].message})
+        return
+    with standing(keep=given.keep) as place:
+        for each in trials:
+            begun = time.monotonic()
+            found = _made_or_skipped(place, each)
+            _write(lines, each, found)
+            told = f"{found['outcome']} {json.dumps(found.get('seconds'))} {found.get('why', '')}"
+            say(
+                f"{each.system.label}: {each.case.name} {each.seed}: {told} ({time.monotonic() - begun:.0f} s)"
+            )
+
+
+def _trials(given: argparse.Namespace) -> Iterator[Trial]:
+    """The cases take turns, and in the first turn the others are tried beside us."""
+    labels = ["ours"] if given.quick else [each.label for each in EVERY]
+    names = given.systems.split("|") if given.systems else labels
+    wanted = [each.strip() for each in (given.only or (QUICK if given.quick else "")).split("|")]
+    for seed in range(1, given.seeds + 1):
+        for case in CASES:
+            for system in EVERY:
+                once = seed == 1 and case.name in RIVALS.get(system.label, ())
+                tried = once or (system.label == "ours" and (seed == 1 or case.name not in ONCE))
+                if tried and system.label in names and any(each in case.name for each in wanted):
+                    yield Trial(system, case, seed)
+
+
+def _write(lines: dict[str, Lines], trial: Trial, found: dict[str, Any]) -> None:
+    system = trial.system
+    known = versions(**system.versions())
+    lines[trial.case.experiment].write(
+        system.name, flags=system.flags, case=trial.case.name, seed=trial.seed, versions=known, **found
+    )
+
+
+def _made_or_skipped(place: Place, trial: Trial) -> dict[str, Any]:
+    """One that cannot be made, for want of a part or because the lab fails, says nothing of a system."""
+    if trial.system.missing:
+        return {"outcome": "skipped", "why": trial.system.missing}
+    try:
+        return _made(place, trial)
+    except (RuntimeError, WrightError) as why:
+        return {"outcome": "skipped", "why": f"the bench: {why}"}
+
+
+def _made(place: Place, trial: Trial) -> dict[str, Any]:
+    """Hosts, a training that found its pace, the fault, and what is new."""
+    place.clear()
+    dice, busy = random.Random(f"{trial.case.name} {trial.seed}"), load()
+    training = Training(place, trial.system, trial.case.shape)
+    try:
+        place.mend()  # the hosts of the trial before boot while this one's ranks import torch
+        if not training.until(training.ready, START_S):
+            return {"outcome": "lost", "why": f"did not start: {training.last_words()}", "load": busy}
+        trial.case.arrange(training)
+        target = training.newest_step() + dice.randrange(PACE_STEPS, 2 * PACE_STEPS)
+        training.until(lambda: training.newest_step() >= target, START_S)
+        time.sleep(dice.random() * 0.05)
+        fault = trial.case.strike(training)
+        new = training.until(lambda: new_step(training.marks, fault), trial.system.limit_s)
+        if not new:
+            return {"load": busy, **_without(training)}
+        ends = {
+            part: [each["time"] for kind in kinds for each in training.events(kind, fault)]
+            for part, kinds in trial.case.parts.items()
+        }
+        figures = {"lost_steps": lost_steps(training.marks, fault)}
+        return {"load": busy, "outcome": "ok", "seconds": parts(fault, new["time"], ends), "figures": figures}
+    finally:
+        training.end()
+
+
+def _without(training: Training) -> dict[str, Any]:
+    """No new step came."""
+    over = training.over()
+    limit = f"no new step in {training.system.limit_s:.0f} s"
+    return {"outcome": "lost" if over else "hung", "why": training.last_words() if over else limit}
+
+
+if __name__ == "__main__":
+    main()

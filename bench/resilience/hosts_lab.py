@@ -1,0 +1,118 @@
+"""The lab of hosts.py: eight real hosts under Slurm, and what is done to them."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lines import HERE, say
+
+from clusterwright import lab
+from clusterwright.build.apply import apply, remote_of
+from clusterwright.edge import slurm
+from clusterwright.edge.ssh import Ssh
+from clusterwright.lab import state
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.load import load_cluster
+
+NAME, NET, USER = "bench-hosts", "10.190", "alice"
+EXAMPLE = HERE.parents[1] / "examples/lab/cluster.yaml"
+# Twice as many hosts as the example: Slurm clears those of the last trial while the next one begins on others.
+CHANGES = {"name: lab\n": f"name: {NAME}\n", "10.77.": f"{NET}.", "gpu-node[1-4]": "gpu-node[1-8]"}
+GRACE_S = 30
+QOS = f"""
+qos:
+  urgent: {{priority: 100, preempts: [scavenger]}}
+  scavenger: {{grace: {GRACE_S}s, when_preempted: cancel}}
+"""
+IDLE = 5  # hosts: two that train, a spare, and two for a successor; the rest may still be cleared
+BACK_LIMIT_S = 150.0
+
+
+class Place:
+    """The lab, as a bench sees it: its hosts by ssh, and its shared folder as a folder of this machine."""
+
+    def __init__(self, cluster: Cluster, remote: Ssh) -> None:
+        self.cluster, self.remote = cluster, remote
+        self.shared = str(cluster.shared_folder)
+        self.folder = state.folder(NAME) / "shared" / self.shared.strip("/")
+        self.bench = f"{self.shared}/bench"
+
+    def here(self, path: str) -> Path:
+        """Where a path of the shared folder is on this machine."""
+        return self.folder / Path(path).relative_to(self.shared)
+
+    def control(self, command: str, *, user: str | None = None) -> str:
+        """What a command on the control host printed.
+
+        Raises:
+            RuntimeError: it failed.
+        """
+        line = slurm.as_user(command, user) if user else command
+        done = self.remote.run(self.cluster.control.name, line, timeout_s=60)
+        if not done.ok:
+            raise RuntimeError(f"{command}: {done.last_lines()}")
+        return done.out
+
+    def new_folder(self, name: str) -> str:
+        """An empty folder that the user may write into, seen by every host."""
+        path = f"{self.bench}/{name}-{time.time_ns()}"
+        self.control(f"install -d -o {USER} {shlex.quote(path)}")
+        return path
+
+    def hosts_of(self, job: str) -> list[str]:
+        """The hosts of a job, the one of its batch step first; none while it waits."""
+        names = self.control(f'scontrol show hostnames "$(squeue -h -j {job} -o %N)" 2>/dev/null || true')
+        return names.split()
+
+    def strike(self, kind: str, host: str) -> float:
+        """The fault is in force; when it began."""
+        at = time.time()
+        lab.fault(NAME, kind, host)
+        return at
+
+    def clear(self) -> None:
+        """No job is left of before, and enough hosts are idle; one that is still down is not among them."""
+        self.control(f"scancel --user={USER}")
+        end = time.monotonic() + BACK_LIMIT_S
+        while time.monotonic() < end:
+            self.control("scontrol update nodename=ALL state=resume 2>/dev/null || true")
+            states = self.control("sinfo --Node --noheader --format=%t").split()
+            if states.count("idle") >= IDLE:
+                return
+            time.sleep(0.3)
+        raise RuntimeError(f"fewer than {IDLE} idle hosts in {BACK_LIMIT_S:.0f} s: {' '.join(states)}")
+
+    def mend(self) -> None:
+        """Every fault is taken back; killed hosts have booted."""
+        lab.undo(NAME, "all")
+
+
+@contextmanager
+def standing(*, keep: bool) -> Iterator[Place]:
+    """The lab, applied; taken down afterwards unless it is to be kept for a next time."""
+    file = HERE.parents[1] / "build/resilience/hosts/cluster.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = EXAMPLE.read_text()
+    for old, new in CHANGES.items():
+        text = text.replace(old, new)
+    file.write_text(text + QOS)
+    cluster = load_cluster(file)
+    try:
+        lab.up(cluster, say=say)
+        remote = remote_of(cluster)
+        report = apply(cluster, str(file), remote)
+        if report.failed:
+            raise RuntimeError(f"apply failed: {report}")
+        place = Place(cluster, remote)
+        # a job file names no quality of service: the user's own is the one that may be pushed aside
+        place.control(f"sacctmgr -i modify user {USER} set defaultqos=scavenger >/dev/null || true")
+        shutil.copytree(HERE / "trainings", place.here(f"{place.bench}/trainings"), dirs_exist_ok=True)
+        yield place
+    finally:
+        if not keep and (left := lab.down(NAME)):
+            raise RuntimeError(f"left behind: {left}")

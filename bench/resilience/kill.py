@@ -1,0 +1,140 @@
+"""Experiment 1: one rank of two is killed with SIGKILL; seconds to the first step that is new, by part.
+
+    python bench/resilience/kill.py [--out FILE] [--seeds 10] [--quick] [--systems 'ours|torchrun, own store']
+
+A tiny training under DistributedDataParallel, 50 ms a step, a checkpoint every 5 steps.
+The killed rank, the step (10 or more after the last fault) and the place in the step come from the seed.
+Five faults are made in one training, and the systems take turns; a training that is lost is started anew.
+Lost: the launcher gave up. Hung: no new step within 30 s.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from launched import Launched, launched
+from lines import Lines, interleaved, load, options, say, versions
+from systems import System, chosen
+
+IN_ONE = 5
+START_S, LIMIT_S = 60.0, 30.0  # the slowest clean recovery seen took 9.1 s on a quiet machine
+WHOLE_S = 30.0  # until both ranks train again, where one goes on alone meanwhile
+MILESTONES = {"import": "imported", "group": "group", "load": "loaded", "first step": "step"}
+
+
+def main() -> None:
+    """All trials, a line for each."""
+    given = options(__doc__ or "", quick=2)
+    lines = Lines("kill", given.out)
+    systems = chosen(given.systems)
+    for system in systems:
+        if system.missing:
+            lines.write(system.name, flags=system.flags, case="rank", outcome="skipped", why=system.missing)
+    able = [each for each in systems if not each.missing]
+    for turn, system in interleaved(able, -(-given.seeds // IN_ONE)):
+        first = (turn - 1) * IN_ONE + 1
+        seeds = list(range(first, min(first + IN_ONE, given.seeds + 1)))
+        while seeds:
+            seeds = seeds[_one_training(system, seeds, lines) :]
+
+
+def _one_training(system: System, seeds: list[int], lines: Lines) -> int:
+    """How many trials were made before it was lost, that one among them."""
+    with launched(system) as training:
+        if not training.until(lambda: _whole(training, 0), START_S):
+            why = "did not start"
+            lines.write(system.name, flags=system.flags, case="rank", seed=seeds[0], outcome="lost", why=why)
+            say(f"{system.label}: {why}\n{(training.folder / 'out').read_text()[-3000:]}")
+            return 1
+        for count, seed in enumerate(seeds, 1):
+            found = _trial(training, seed)
+            known = versions(**system.versions())
+            lines.write(system.name, flags=system.flags, case="rank", seed=seed, versions=known, **found)
+            say(f"{system.label} {seed}: {found['outcome']} {json.dumps(found['seconds'])}")
+            if found["outcome"] != "ok" or "whole" not in found["seconds"]:
+                return count
+    return len(seeds)
+
+
+def _whole(training: Launched, since: float) -> bool:
+    """Both ranks complete steps again, together where a system can go on without one."""
+    steps = [each for each in training.of("step", since) if each.get("replicas", 2) == 2]
+    return {each["rank"] for each in steps} == {0, 1}
+
+
+def _trial(training: Launched, seed: int) -> dict[str, Any]:
+    """Kill, and wait for what is new."""
+    dice = random.Random(seed)
+    rank, wait, share = dice.randrange(2), dice.randrange(10, 20), dice.random()
+    busy, target = load(), training.newest_step() + wait
+    training.until(lambda: training.newest_step() >= target, START_S)
+    training.watch({each["rank"]: each["pid"] for each in training.of("step")}.values())
+    order = training.folder / "order"
+    order.write_text(json.dumps({"rank": rank, "share": share}))
+    order.rename(training.folder / "armed")
+    faults = len(training.of("fault"))
+    if not training.until(lambda: len(training.of("fault")) > faults, 10):
+        return {"outcome": "lost", "why": "over before the fault", "seconds": {}, "load": busy}
+    fault = training.of("fault")[-1]["time"]
+    before = max(each["step"] for each in training.of("step") if each["time"] <= fault)
+    new = training.until(lambda: _beyond(training, before), LIMIT_S)
+    if not new:
+        outcome = "lost" if training.over() else "hung"
+        return {"outcome": outcome, "why": training.last_words(), "seconds": {}, "load": busy}
+    seconds = _parts(training, fault, new["time"])
+    if whole := training.until(lambda: _whole(training, before), WHOLE_S):
+        seconds["whole"] = whole - fault
+    restarts = len({each["pid"] for each in training.of("script", fault) if each["time"] < new["time"]}) / 2
+    figures = {
+        "rank": rank,
+        "step": before,
+        "restarts": restarts,
+        "lost_steps": _lost(training, fault, before),
+    }
+    return {"outcome": "ok", "seconds": seconds, "figures": figures, "load": busy}
+
+
+def _beyond(training: Launched, before: int) -> dict[str, Any] | None:
+    return next((each for each in training.of("step") if each["step"] > before), None)
+
+
+def _whole(training: Launched, before: int) -> float | None:
+    """When both ranks were beyond a step, together where a system goes on without one; None if not yet."""
+    first: dict[int, float] = {}
+    for each in training.of("step"):
+        if each["step"] > before and each.get("replicas", 2) == 2:
+            first.setdefault(each["rank"], each["time"])
+    return max(first.values()) if len(first) == 2 else None
+
+
+def _lost(training: Launched, fault: float, before: int) -> int:
+    """Steps that were done again."""
+    loaded = [each["step"] for each in training.of("loaded", fault) if "step" in each]
+    return before - min(loaded) if loaded else 0
+
+
+def _parts(training: Launched, fault: float, new: float) -> dict[str, float]:
+    """Where the time went, by the last start before the new step; each part ends with the slower rank."""
+    total = {"total": new - fault}
+    scripts = [each for each in training.of("script", fault) if each["time"] < new][-2:]
+    if len(scripts) < 2 or len(training.of("loaded", scripts[0]["time"])) < 2:
+        return total  # nobody was started anew: torchft's survivor
+    pids = {each["pid"] for each in scripts}
+    gone = max((end for end in training.ends.values() if fault <= end < new), default=fault)
+    started = max(each["started"] for each in scripts)
+    detected = gone if started < fault else max(fault, min(gone, started))  # one may have been started ahead
+    times = {"detect": detected, "respawn": max(detected, started)}
+    for part, kind in MILESTONES.items():
+        firsts = {
+            each["pid"]: each["time"] for each in reversed(training.of(kind, fault)) if each["pid"] in pids
+        }
+        times[part] = min(new, max(firsts.values()))
+    times["again"] = new
+    edges = [fault, *times.values()]
+    return {part: end - begin for part, begin, end in zip(times, edges, edges[1:], strict=False)} | total
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""A training that was started, what it said so far, and its end: nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from said import Said
+from systems import System, environment
+
+
+class Launched(Said):
+    """One training of one system in a folder of its own."""
+
+    def __init__(self, system: System, folder: Path, **env: str) -> None:
+        super().__init__(folder)
+        self.system = system
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self._watched: dict[int, int] = {}
+        self.ends: dict[int, float] = {}  # process: when it was gone
+        for start in system.starts(folder):
+            out = (folder / "out").open("ab")
+            self.processes.append(
+                subprocess.Popen(
+                    start.argv, env={**environment(folder, start), **env}, stdin=subprocess.DEVNULL,
+                    stdout=out, stderr=subprocess.STDOUT, start_new_session=True, cwd=folder,
+                )
+            )  # fmt: skip
+            out.close()
+
+    def tail(self, wait_s: float = 0.01) -> None:
+        """Take in what was said since, and who died, for so long."""
+        self._poll(wait_s)
+        self.take_in()
+
+    def until(self, seen: Callable[[], Any], limit_s: float) -> Any:
+        """What `seen` returns, once it is something; None when it is not within the limit, or all is over."""
+        end = time.monotonic() + limit_s
+        while time.monotonic() < end:
+            self.tail()
+            if found := seen():
+                return found
+            if self.over():
+                self.tail()
+                return seen()
+        return None
+
+    def over(self) -> bool:
+        """The launcher has gone; what `wright` started is looked for by its folder."""
+        return any(each.poll() not in (None, 0) for each in self.processes) or (
+            all(each.poll() == 0 for each in self.processes) and not self.alive()
+        )
+
+    def alive(self) -> list[int]:
+        """Processes of this training, by the folder in their environment."""
+        mark, found = f"BENCH_FOLDER={self.folder}\0".encode(), []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with suppress(OSError):
+                    if mark in (entry / "environ").read_bytes():
+                        found.append(int(entry.name))
+        return found
+
+    def watch(self, pids: Iterator[int] | list[int]) -> None:
+        """Note when these are gone."""
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                self._watched[os.pidfd_open(pid)] = pid
+
+    def _poll(self, wait_s: float) -> None:
+        poller = select.poll()
+        for each in self._watched:
+            poller.register(each, select.POLLIN)
+        for each, _ in poller.poll(wait_s * 1000):
+            self.ends[self._watched.pop(each)] = time.time()
+            os.close(each)
+
+    def finish(self, limit_s: float) -> int | None:
+        """The exit code of a training that ends by itself; None if it does not."""
+        self.until(lambda: None, limit_s)
+        return self.processes[0].poll()
+
+    def last_words(self) -> str:
+        """The last error that was said, or else the last line."""
+        lines = (self.folder / "out").read_text(errors="replace").strip().splitlines()
+        said = [each for each in lines if "Error" in each] or lines
+        return said[-1][-300:] if said else ""
+
+    def end(self) -> None:
+        """Kill all of it, again until nothing is left."""
+        deadline = time.monotonic() + 10
+        while (left := self.alive()) and time.monotonic() < deadline:
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.02)
+        for each in self.processes:
+            each.wait(timeout=5)
+        for each in self._watched:
+            os.close(each)
+        self._watched.clear()
+
+
+@contextmanager
+def launched(system: System, *, keep: Path | None = None, **env: str) -> Iterator[Launched]:
+    """The training, ended and its folder removed afterwards; `keep` is where its logs go when it failed."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-"))
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # `timeout` sends it
+    training = Launched(system, folder, **env)
+    try:
+        yield training
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        training.end()
+        if keep:
+            shutil.copytree(folder, keep, dirs_exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        signal.signal(signal.SIGTERM, before)

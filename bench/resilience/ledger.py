@@ -1,0 +1,153 @@
+"""The ledger that a run prints against what was done to it, bin by bin.
+
+    python bench/resilience/ledger.py [--out FILE] [--seeds 5] [--quick]
+
+A training of two hosts with two ranks each sleeps for known times and keeps its own book (trainings/timed.py).
+Ranks are killed at random moments, which are noted here. The truth is worked out from the book and those moments
+alone, and compared with ledger.json. Every bin must be within 1 % of the whole; `figures` has each bin's own share.
+Needs nothing but this repository.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lines import HERE, Lines, load, options, say
+
+SOURCE = HERE.parents[1] / "src"
+STEP_S, STALL_S, EACH = 0.1, 0.5, 20
+RANKS = 4
+# One bin of the truth each: what cannot be told apart from outside is compared together.
+TOGETHER = {
+    "step": ("step",),
+    "stall": ("stall",),
+    "lost work": ("lost work",),
+    "not training": ("queue", "launch", "import", "group", "load", "detect", "restart"),
+    "finish": ("finish",),
+}
+LEAST = 0.01  # of the whole: the goal
+
+
+def main() -> None:
+    """One training for each seed."""
+    given = options(__doc__ or "", seeds=5, quick=1)
+    lines = Lines("ledger", given.out)
+    steps, kills = (200, 3) if given.quick else (1200, 12)
+    for seed in range(1, given.seeds + 1):
+        busy = load()
+        with tempfile.TemporaryDirectory() as folder:
+            found = trial(Path(folder) / "timed-20261121-120000", seed, steps, kills)
+        lines.write("ours", seed=seed, load=busy, **found)
+        say(f"{seed}: {found['outcome']} {json.dumps(found['figures'])}")
+
+
+def trial(run: Path, seed: int, steps: int, kills: int) -> dict[str, Any]:
+    """One training; how far the ledger is from the truth."""
+    run.mkdir()
+    submitted = time.time()
+    (run / "job.json").write_text(json.dumps({"submitted": submitted, "local": True}))
+    process = _start(run, steps)
+    faults = _faults(run, random.Random(seed), steps, kills)
+    code = process.wait(timeout=600)
+    truth = _truth(run, submitted, faults)
+    ledger = json.loads((run / "ledger.json").read_text())
+    seconds = {name: ledger["gpu_s"][name] / RANKS for name in ledger["gpu_s"]}
+    printed = {name: sum(seconds[each] for each in bins) for name, bins in TOGETHER.items()}
+    whole = sum(truth.values())
+    off = {name: abs(printed[name] - truth[name]) for name in truth}
+    figures: dict[str, float] = {"kills": len(faults), "worst_ratio": max(off.values()) / whole}
+    figures |= {
+        f"{name.replace(' ', '_')}_ratio": off[name] / truth[name] for name in truth if truth[name] > 0
+    }
+    wrong = code != 0 or ledger["failures_by_kind"] != {"ranks-failed": len(faults)}
+    differs = wrong or figures["worst_ratio"] > LEAST
+    why = f"printed {printed}, truth {truth}, exit code {code}" if differs else ""
+    return {
+        "outcome": "differs" if differs else "ok", "why": why, "figures": figures,
+        "seconds": {"total": whole, **{f"{name} (truth)": truth[name] for name in truth}},
+    }  # fmt: skip
+
+
+def _start(run: Path, steps: int) -> subprocess.Popen[bytes]:
+    pairs = {
+        "run": run, "nodes": 2, "ranks": 2, "min-nodes": 2, "on-host-loss": "fail", "silence": 3, "restarts": 99,
+        "checkpoints": run / "checkpoints", "every": "steps:5", "management": "127.0.0.0/8",
+        "compute": "127.0.0.0/8",
+    }  # fmt: skip
+    training = [str(HERE / "trainings" / "timed.py"), *map(str, (steps, STEP_S, STALL_S, EACH))]
+    given = [f"--{key}={value}" for key, value in pairs.items()]
+    return subprocess.Popen(
+        [sys.executable, "-m", "clusterwright.train.agent.standin", *given, "--local", "--", *training],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)}, start_new_session=True,
+    )  # fmt: skip
+
+
+def _faults(run: Path, dice: random.Random, steps: int, kills: int) -> list[float]:
+    """The moments at which a rank was killed: spread over the training, at any place in a step."""
+    found: list[float] = []
+    for number in range(1, kills + 1):
+        target = steps * number // (kills + 1) + dice.randrange(EACH)
+        _until(lambda target=target: _newest(run) >= target)  # type: ignore[misc]
+        time.sleep(dice.random() * STEP_S)
+        generation = max(int(path.stem) for path in (run / "truth").iterdir())
+        started = [each for each in _events(run, "process_start") if each["generation"] == generation]
+        moment, victim = time.time(), dice.choice(started)
+        os.kill(victim["pid"], signal.SIGKILL)
+        found.append(moment)
+        _until(lambda after=generation + 1: (run / "truth" / f"{after}.jsonl").exists())  # type: ignore[misc]
+    return found
+
+
+def _truth(run: Path, submitted: float, faults: Sequence[float]) -> dict[str, float]:
+    """Seconds by bin, from the book and the moments of the faults alone."""
+    books = sorted((run / "truth").glob("*.jsonl"), key=lambda path: int(path.stem))
+    attempts = [[json.loads(line) for line in path.read_text().splitlines()] for path in books]
+    truth = dict.fromkeys(TOGETHER, 0.0)
+    ready = submitted
+    for attempt, fault in zip(attempts, [*faults, None], strict=True):
+        steps = [each for each in attempt if each["what"] == "step"]
+        truth["not training"] += steps[0]["begin"] - ready
+        last = steps[-1]["end"]
+        inside = sum(each["end"] - each["begin"] for each in steps)
+        truth["stall"] += last - steps[0]["begin"] - inside
+        ready = max(last, fault or last)
+        truth["lost work"] += ready - last
+    done_again: set[int] = set()
+    for attempt in reversed(attempts):
+        for each in attempt:
+            if each["what"] == "step":
+                truth["lost work" if each["step"] in done_again else "step"] += each["end"] - each["begin"]
+        done_again |= {each["step"] for each in attempt if each["what"] == "step"}
+    truth["finish"] = json.loads((run / "ended.json").read_text())["time"] - ready
+    return truth
+
+
+def _newest(run: Path) -> int:
+    return max((each["step"] for each in _events(run, "step")), default=0)
+
+
+def _events(run: Path, kind: str) -> list[dict[str, Any]]:
+    lines = [line for path in run.glob("events/rank-*.jsonl") for line in path.read_text().splitlines()]
+    return [each for each in map(json.loads, lines) if each["event"] == kind]
+
+
+def _until(seen: Any, limit_s: float = 300.0) -> None:
+    end = time.monotonic() + limit_s
+    while not seen():
+        if time.monotonic() > end:
+            raise TimeoutError(f"not seen within {limit_s:.0f} s")
+        time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Experiment 8 on real hosts: the srun of a training is killed, or its job is cancelled. What is still there?
+
+    python bench/resilience/leftovers_lab.py [--out FILE] [--seeds 2] [--quick] [--systems 'ours|torchrun'] [--keep]
+
+Two hosts under Slurm with one rank each, and two data workers to each rank. A training whose srun is killed may go on,
+as long as its job does and can end it: then nothing had to end (`goes_on`). Needs root, and what `wright lab up` needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import hosts_lab
+from hosts_jobs import Training
+from hosts_lab import EXAMPLE, USER
+from hosts_systems import TORCHRUN, Launcher, System
+from lines import HERE, Lines, interleaved, load, options, say, versions
+
+from clusterwright import lab
+from clusterwright.build.apply import apply, remote_of
+from clusterwright.lab import state
+from clusterwright.spec.job import Job
+from clusterwright.spec.load import load_cluster
+from clusterwright.train import launch
+
+NAME, NET = "bench-left", "10.191"
+CHANGES = {"name: lab\n": f"name: {NAME}\n", "10.77.": f"{NET}.", "gpu-node[1-4]": "gpu-node[1-2]"}
+START_S, SOON_S, LATE_S = 240.0, 1.0, 15.0
+STEPS = 5
+Processes = set[int]
+
+
+def main() -> None:
+    """Every case of every system; without a lab, lines that say so."""
+    more = argparse.ArgumentParser(add_help=False)
+    more.add_argument("--keep", action="store_true", help="leave the lab up for a next time")
+    given = options(__doc__ or "", seeds=2, quick=1, more=more)
+    lines = Lines("leftovers", given.out)
+    trials = [(system, case) for system in SYSTEMS for case in CASES]
+    if problems := lab.able():
+        for system, case in trials:
+            lines.write(system.name, case=case, outcome="skipped", why=str(problems[0]))
+        return
+    with standing(keep=given.keep) as place:
+        for seed, (system, case) in interleaved(trials, given.seeds):
+            if given.systems and system.label not in given.systems.split("|"):
+                continue
+            found = trial(place, system, case)
+            lines.write(system.name, flags=system.flags, case=case, seed=seed, **found, versions=versions())
+            say(f"{system.label}, {case}: {found['outcome']} {found['figures']} {found.get('why', '')}")
+
+
+class Place(hosts_lab.Place):
+    """Two hosts and their control host."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.folder = state.folder(NAME) / "shared" / self.shared.strip("/")
+
+
+@contextmanager
+def standing(*, keep: bool) -> Iterator[Place]:
+    """The lab, applied, with the trainings in its shared folder; taken down afterwards unless it is to be kept."""
+    file = HERE.parents[1] / "build/resilience/leftovers/cluster.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = EXAMPLE.read_text()
+    for old, new in CHANGES.items():
+        text = text.replace(old, new)
+    file.write_text(text)
+    cluster = load_cluster(file)
+    try:
+        lab.up(cluster, say=say)
+        place = Place(cluster, remote_of(cluster))
+        if (report := apply(cluster, str(file), place.remote)).failed:
+            raise RuntimeError(f"apply failed: {report}")
+        shutil.copytree(HERE / "trainings", place.here(f"{place.bench}/trainings"), dirs_exist_ok=True)
+        yield place
+    finally:
+        if not keep and (left := lab.down(NAME)):
+            raise RuntimeError(f"left behind: {left}")
+
+
+def _ours(training: Training) -> tuple[str, launch.Run]:
+    place = training.place
+    job = {
+        "name": "bench", "command": [f"{place.bench}/trainings/exact.py"], "nodes": 2, "time": "10m", "user": USER,
+        "gpus_per_node": 1, "checkpoint": {"every": "20 steps"},
+        "environment": {"variables": {"BENCH_FOLDER": training.bench, "OMP_NUM_THREADS": "1", "BENCH_WORKERS": "2"}},
+    }  # fmt: skip
+    run = launch.submit(Job.model_validate(job, strict=False), place.cluster, place.remote)
+    return run.name, dataclasses.replace(run, folder=str(place.here(run.folder)))
+
+
+SYSTEMS = (
+    System("ours", "best", _ours),
+    System("torchrun", "default", Launcher(TORCHRUN, "loading.py").submit),
+)
+
+
+def trial(place: Place, system: System, case: str) -> dict[str, Any]:
+    """One blow, and what is there 1 s and 15 s later."""
+    busy = load()
+    training = Training(place, system, "handoff")
+    try:
+        started = training.until(lambda: training.newest_step() >= STEPS, START_S)
+        if not started:
+            why = f"did not start: {training.last_words()}"
+            return {"outcome": "lost", "why": why, "load": busy, "seconds": {}, "figures": {}}
+        doomed = alive(training)
+        begun = time.time()
+        CASES[case](training)
+        seconds, figures = _after(training, doomed, begun)
+    finally:
+        training.end()
+        _until_gone(alive(training), time.time() + 60)
+    left = figures["alive_1s"]
+    found = {"outcome": "left" if left else "ok", "seconds": seconds, "figures": figures, "load": busy}
+    return {**found, "why": f"{left} processes after 1 s"} if left else found
+
+
+def _after(training: Training, doomed: Processes, begun: float) -> tuple[dict[str, float], dict[str, int]]:
+    """When the last was gone, and how many were left; none of a training that goes on in its job."""
+    gone = _until_gone(doomed, begun + SOON_S)
+    soon = late = len(_living(doomed))
+    if soon:
+        gone = _until_gone(doomed, begun + LATE_S)
+        late = len(_living(doomed))
+    training.take_in()
+    ranks = {(each["host"], each["pid"]) for each in training.of("step", begun + SOON_S)}
+    goes_on = bool(late and training.of("step", begun + LATE_S - 1) and training.job())
+    figures = {
+        "processes": len(doomed), "goes_on": int(goes_on), "trained_on": 0 if goes_on else len(ranks),
+        "alive_1s": 0 if goes_on else soon, "alive_15s": 0 if goes_on else late,
+    }  # fmt: skip
+    return {"total": gone - begun} if gone else {}, figures
+
+
+def kill_srun(training: Training) -> None:
+    """All srun of the job; each is two processes."""
+    for pid in alive(training):
+        with suppress(OSError):
+            if Path(f"/proc/{pid}/comm").read_text().strip() == "srun":
+                os.kill(pid, signal.SIGKILL)
+
+
+def scancel(training: Training) -> None:
+    """As a person does it."""
+    training.place.control(f"scancel {training.job()}", user=USER)
+
+
+CASES: dict[str, Callable[[Training], None]] = {"SIGKILL of srun": kill_srun, "scancel": scancel}
+
+
+def alive(training: Training) -> Processes:
+    """Processes of the training on all hosts, by the folder in their environment: hosts of a lab are seen from here."""
+    mark, found = f"BENCH_FOLDER={training.bench}\0".encode(), set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                if mark in (entry / "environ").read_bytes():
+                    found.add(int(entry.name))
+    return found
+
+
+def _until_gone(doomed: Processes, limit: float) -> float | None:
+    """When the last of them was gone; None when one is still there at the limit."""
+    while _living(doomed):
+        if time.time() > limit:
+            return None
+        time.sleep(0.02)
+    return time.time()
+
+
+def _living(pids: Processes) -> Processes:
+    """Those that run; a zombie holds nothing."""
+    return {pid for pid in pids if _state(pid) not in ("", "Z")}
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""What a training of the bench has said so far: its marks, read as they grow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+Mark = dict[str, Any]
+
+
+class Said:
+    """The marks of one training, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.marks: list[Mark] = []
+        self._read = 0
+
+    def take_in(self) -> None:
+        """Whole lines that were written since."""
+        path = self.folder / "marks.jsonl"
+        if path.exists():
+            with path.open("rb") as file:
+                file.seek(self._read)
+                whole = file.read().rpartition(b"\n")[0]
+            self._read += len(whole) + 1 if whole else 0
+            self.marks += [json.loads(line) for line in whole.splitlines()]
+
+    def of(self, kind: str, since: float = 0.0) -> list[Mark]:
+        """Marks of a kind, after a time."""
+        return [each for each in self.marks if each["kind"] == kind and each["time"] > since]
+
+    def newest_step(self) -> int:
+        """The highest step that any rank completed."""
+        return max((each["step"] for each in self.of("step")), default=0)

@@ -1,0 +1,123 @@
+"""Five teams on 64 GPUs, from Slurm's defaults to our settings, one change at a time, through the model of Slurm.
+
+    python bench/simulate.py [--days 14] [--loads 0.9 1.05 1.2] [--seeds 1 2 3]
+
+The cluster is bench/simulate.yaml, the trace made up (watch/simulate/generated.py); each row is the same trace.
+`used` is GPU time that jobs asked for and had, `held` what nobody else could have, over what there was while jobs came.
+Goal: what the field guides say of sharing by teams, "utilisation under 60 % -> 92 %".
+`--lines N` instead times the reading of a trace of N lines, one in a thousand of them bad.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from clusterwright.spec.load import load_cluster
+from clusterwright.watch.records import sacct
+from clusterwright.watch.simulate import generated
+from clusterwright.watch.simulate.engine import simulate
+from clusterwright.watch.simulate.result import Result, result
+from clusterwright.watch.simulate.settings import Settings, of_cluster, slurm_default
+from clusterwright.watch.simulate.shown import span
+from clusterwright.watch.simulate.trace import trace
+
+CLUSTER = Path(__file__).with_suffix(".yaml")
+DAY_S = 86400.0
+
+
+def rows(ours: Settings) -> Iterator[tuple[str, Settings]]:
+    """Each setting and what it adds to the one above."""
+    default = slurm_default(ours)
+    yield "Slurm's defaults (whole hosts, no limits, first come)", default
+    queue = next(iter(ours.queues.values()))
+    packed = replace(ours, fifo=True, accounts={}, limits_known=False)
+    endless = {
+        queue.name: replace(queue, max_s=default.queues["all"].max_s, default_s=default.queues["all"].max_s)
+    }
+    yield "+ GPUs handed out one by one", replace(packed, queues=endless)
+    yield "+ time limits, so that backfill can plan", replace(ours, fifo=True, accounts={})
+    yield "+ fair share: our settings", ours
+    for percent in (10, 30):
+        most = ours.gpus * (100 - percent) // 100 * 100
+        yield (
+            f"  the same with {percent} % head-room",
+            replace(ours, queues={queue.name: replace(queue, most_billed=most)}),
+        )
+
+
+def jobs(settings: Settings, days: float, load: float, seed: int) -> list[generated.TraceJob]:
+    """The trace of five teams."""
+    kind = next(iter(settings.kinds.values()))
+    wish = generated.Wish(days, load, settings.gpus, kind.gpus, kind.cpus // kind.gpus)
+    return generated.generated(wish, random.Random(seed).random)
+
+
+def compare(days: float, loads: list[float], seeds: list[int]) -> None:
+    """Print a table for each load: medians over traces, and the least and most used."""
+    ours = of_cluster(load_cluster(CLUSTER), "ours")
+    for load in loads:
+        traces = [jobs(ours, days, load, seed) for seed in seeds]
+        counts = ", ".join(str(len(each)) for each in traces)
+        print(f"\nload {load:g}, {days:g} days, {ours.gpus} GPUs, traces of {counts} jobs")
+        print(
+            f"{'':55} {'used':>6} {'least..most':>13} {'held':>6} {'Jain':>6}"
+            f" {'median':>8} {'9 of 10':>8} {'slowdown':>8}"
+        )
+        for name, settings in rows(ours):
+            found = [result(simulate(each, settings)) for each in traces]
+            print(line(name, found))
+
+
+def line(name: str, found: list[Result]) -> str:
+    """Medians over traces."""
+    used = [each.used for each in found]
+    middle = statistics.median
+    return (
+        f"{name:55} {middle(used):6.1%} {min(used):6.1%}..{max(used):.1%} {middle(r.held for r in found):6.1%}"
+        f" {middle(r.fairness for r in found):6.3f} {span(middle(r.waits.median_s for r in found)):>8}"
+        f" {span(middle(r.waits.p90_s for r in found)):>8} {middle(r.waits.slowdown for r in found):8.1f}"
+    )
+
+
+def reading(count: int) -> None:
+    """Time the reading of so many lines."""
+    good = "|a|u|train|normal|COMPLETED|2026-11-23T{0:02}:{1:02}:00|00:{1:02}:00|01:00:00|1|8|cpu=8,gres/gpu=1,node=1"
+
+    def lines() -> Iterator[str]:
+        yield "JobID|Account|User|Partition|QOS|State|Submit|Elapsed|Timelimit|NNodes|NCPUS|ReqTRES"
+        for number in range(count):
+            bad = number % 1000 == 500
+            yield f"{number}|cut" if bad else f"{number}" + good.format(number % 24, 1 + number % 59)
+
+    begun, clock = time.process_time(), time.monotonic()
+    found = trace(sacct.read(lines()))
+    print(
+        f"{count} lines: {time.process_time() - begun:.1f} processor seconds ({time.monotonic() - clock:.1f} s),"
+        f" {len(found.jobs)} jobs, {found.bad} bad lines, {len(found.first_bad)} of them named"
+    )
+
+
+def main() -> None:
+    """As the arguments say."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--days", type=float, default=14)
+    parser.add_argument("--loads", type=float, nargs="+", default=[0.9, 1.05, 1.2])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--lines", type=int, default=0)
+    given = parser.parse_args()
+    if given.lines:
+        reading(given.lines)
+    else:
+        compare(given.days, given.loads, given.seeds)
+
+
+if __name__ == "__main__":
+    main()
