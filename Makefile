@@ -4,7 +4,7 @@ VENV := .venv
 WRIGHT := $(VENV)/bin/wright
 OUT ?= build/demo
 
-.PHONY: install demo test check docs golden lab-down bench clean
+.PHONY: install demo test test-long check docs golden campaign lab-down bench clean
 
 install:            ## .venv with every extra, so that .venv/bin/wright is there
 	@tools/setup base
@@ -13,9 +13,13 @@ demo:               ## the whole path on one machine: lab, apply, check, train, 
 	@tools/setup base lab
 	@$(WRIGHT) demo --out $(OUT)
 
-test:               ## every test; those that cannot run here are skipped by name
+test:               ## every test but the long ones; those that cannot run here are skipped by name
 	@tools/setup base lab test
 	@tools/test
+
+test-long:          ## those that take minutes each: benches, twenty kills, bursts in a row, guides of benches
+	@tools/setup base lab test zabbix
+	@.venv/bin/pytest -q -p no:randomly -m long
 
 check: install      ## lint, types, docs that have drifted
 	$(VENV)/bin/ruff check .
@@ -31,6 +35,11 @@ golden: install     ## rewrite the golden trees; read the diff like code
 
 bench: install      ## every figure we claim, measured here
 	@for script in bench/*.py; do echo "== $$script"; timeout 900 $(VENV)/bin/python $$script || exit 1; done
+
+campaign:           ## 200 faults on eight hosts, hours long: SEED=1 FAULTS=200, a page in build/campaign
+	@tools/setup base lab
+	@$(WRIGHT) lab campaign examples/campaign/cluster.yaml --seed $(or $(SEED),1) --faults $(or $(FAULTS),200) --out build/campaign
+	@$(WRIGHT) lab down campaign --yes
 
 lab-down:           ## remove the lab of examples/lab, whatever state it is in
 	@$(WRIGHT) lab down lab

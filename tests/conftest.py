@@ -1,20 +1,31 @@
 """One lab for all tests that need real hosts, applied once; tests that cannot run here are skipped by name."""
 
+import json
+import os
 import shutil
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from clusterwright import lab
 from clusterwright.build.apply import apply, remote_of
+from clusterwright.check.bench.store import file_of
 from clusterwright.edge.ssh import Ssh
 from clusterwright.spec.cluster import Cluster
 from clusterwright.spec.load import load_cluster
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
-NAME, NET = "wright-tests", "10.184"
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])  # each has a lab of its own
+NAME, NET = f"wright-tests{WORKER}", f"10.{160 + WORKER}"
+
+# How long an example takes is the loaded machine's doing; speed is measured in bench/.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser):
@@ -44,6 +55,11 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=f"{mark}: {why}"))
 
 
+GIVE_BACK = """squeue -h -o %A | xargs -r scancel
+for host in $(sinfo -hN -t drain,down -o %N | sort -u); do scontrol update nodename=$host state=resume; done
+squeue -h; sinfo -hN -o '%N %T %E' | grep -v ' idle '; true"""
+
+
 @dataclass(frozen=True)
 class LabCluster:
     """An applied lab: its file, what the file says, and the way to its hosts."""
@@ -58,12 +74,35 @@ class LabCluster:
         assert done.ok, f"{host}: {command}: {done.code}: {done.last_lines(20)}"
         return done.out
 
+    def rest(self, limit_s=180):
+        """Nothing is left of an earlier test: no fault, no job nor step of one, and every host takes jobs."""
+        lab.undo(self.cluster.name, "all")
+        end = time.monotonic() + limit_s
+        while left := self.restless():
+            assert time.monotonic() < end, left
+            time.sleep(0.5)
+
+    def restless(self):
+        """Jobs, hosts that take none, steps that just end; jobs are cancelled, and hosts given back."""
+        left = self.sh("control", GIVE_BACK).splitlines()
+        for host in () if left else self.cluster.hosts("compute"):
+            left += self.sh(host.name, "pgrep -a slurmstepd | grep -v infinity; true").splitlines()
+        return left
+
 
 @pytest.fixture(scope="session")
-def lab_cluster(tmp_path_factory):
-    """Five hosts as in examples/lab, in subnets of their own, up and applied; gone at the end."""
-    file = tmp_path_factory.mktemp("lab") / "cluster.yaml"
-    text = EXAMPLE.read_text().replace("10.77.", f"{NET}.").replace("name: lab\n", f"name: {NAME}\n")
+def lab_of():
+    """`lab_of(file, cluster, remote)` for tests that need a lab of their own."""
+    return LabCluster
+
+
+@contextmanager
+def _example_lab(folder, name, net, changes):
+    file = folder / "cluster.yaml"
+    text = EXAMPLE.read_text().replace("10.77.", f"{net}.").replace("name: lab\n", f"name: {name}\n")
+    for old, new in changes.items():
+        assert old in text, old
+        text = text.replace(old, new, 1)
     file.write_text(text)
     cluster = load_cluster(file)
     try:
@@ -71,6 +110,43 @@ def lab_cluster(tmp_path_factory):
         remote = remote_of(cluster)
         report = apply(cluster, str(file), remote)
         assert not report.failed, report
-        yield LabCluster(file, cluster, remote)
+        stands = LabCluster(file, cluster, remote)
+        stands.rest()
+        yield stands
     finally:
-        assert lab.down(NAME) == []
+        assert lab.down(name) == []
+        file_of(name).unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="session")
+def example_lab():
+    """Makes another lab of examples/lab: given a folder, a name, a net, and changes of the text.
+
+    Up, applied and at rest; gone afterwards, with what was kept of benches on it.
+    """
+    return _example_lab
+
+
+@pytest.fixture(scope="session")
+def lab_cluster(tmp_path_factory):
+    """Five hosts as in examples/lab, in subnets of their own, up and applied; gone at the end."""
+    with _example_lab(tmp_path_factory.mktemp("lab"), NAME, NET, {}) as stands:
+        yield stands
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """`saved(10, 20)` is a run with checkpoints of these steps, as one rank makes them."""
+    torch = pytest.importorskip("torch")
+    from clusterwright.train.runtime.checkpoints.convert import write_step  # noqa: PLC0415 (needs torch)
+
+    def make(*steps, keep=3):
+        run = tmp_path / "gpt-20261121-120000"
+        (run / "checkpoints").mkdir(parents=True, exist_ok=True)
+        (run / "job.json").write_text(json.dumps({"local": True, "job": {"checkpoint": {"keep": keep}}}))
+        for step in steps:
+            state = {"model": {"weight": torch.full((300,), float(step))}, "run": {"loss": 1 / step}}
+            write_step(run / "checkpoints" / f"step-{step:08d}", step, state)
+        return run
+
+    return make
