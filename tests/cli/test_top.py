@@ -166,9 +166,9 @@ def test_what_the_guide_says_is_what_works(control, tmp_path):
 def on_terminal(argv, environ, *, until, then=b""):
     """What a command wrote to a terminal of 120 columns and 40 lines, and its exit code."""
     child, screen = pty.fork()
-    if child == 0:
+    if child == 0:  # the size is there before anybody asks for it
+        ioctl(0, TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
         os.execve(argv[0], argv, environ)
-    ioctl(screen, TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     seen, end, again = b"", time.monotonic() + 100, 0.0
     while time.monotonic() < end:
         if then and until.encode() in seen and time.monotonic() > again:

@@ -212,7 +212,7 @@ def test_everything_is_reached_by_keys(tab, page):
     assert len({first, second, third}) == 3
     assert opened.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     opened.keyboard.press("Enter")
-    shown(opened, third)
+    opened.wait_for_selector(f"h1:has-text('{third}')")
     opened.keyboard.press("Escape")
     opened.wait_for_selector(".racks")
     for number, view in enumerate(VIEWS, 1):
