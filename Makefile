@@ -4,7 +4,7 @@ VENV := .venv
 WRIGHT := $(VENV)/bin/wright
 OUT ?= build/demo
 
-.PHONY: install demo test test-long check docs golden campaign lab-down bench clean
+.PHONY: install demo test test-lab test-long check docs golden campaign lab-down bench clean
 
 install:            ## .venv with every extra, so that .venv/bin/wright is there
 	@tools/setup base
@@ -13,9 +13,13 @@ demo:               ## the whole path on one machine: lab, apply, check, train, 
 	@tools/setup base lab
 	@$(WRIGHT) demo --out $(OUT)
 
-test:               ## every test but the long ones; those that cannot run here are skipped by name
+test:               ## every test without a lab, and the core of those on one; what cannot run here is skipped by name
 	@tools/setup base lab test
 	@tools/test
+
+test-lab:           ## every test on real hosts: an hour
+	@tools/setup base lab test
+	@tools/test --labs
 
 test-long:          ## those that take minutes each: benches, twenty kills, bursts in a row, guides of benches
 	@tools/setup base lab test zabbix

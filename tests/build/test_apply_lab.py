@@ -20,6 +20,7 @@ MISSING = able()
 
 pytestmark = [
     pytest.mark.lab,
+    pytest.mark.core,
     pytest.mark.timeout(600),
     pytest.mark.skipif(bool(MISSING), reason="; ".join(finding.message for finding in MISSING)),
 ]

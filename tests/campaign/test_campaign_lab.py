@@ -9,7 +9,7 @@ from clusterwright import lab
 from clusterwright.campaign.kind import kinds
 from clusterwright.cli import _campaign
 
-pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.lab, pytest.mark.core, pytest.mark.train, pytest.mark.timeout(1200)]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "campaign" / "cluster.yaml"
 NAME, NET = "test-campaign", "10.217."
 KINDS = ("rank-killed", "gpu-lost", "user-exception")

@@ -12,7 +12,7 @@ from clusterwright.check import run
 from clusterwright.check.registry import all_checks
 from clusterwright.check.verdict import Status
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.lab, pytest.mark.core, pytest.mark.timeout(600)]
 
 WRIGHT = (sys.executable, "-c", "from clusterwright.cli import main; main()")
 QUICK = tuple(

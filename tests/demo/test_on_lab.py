@@ -65,6 +65,7 @@ def test_the_lab_of_a_demo_that_is_still_going_on_is_left_alone(standing):
 
 
 @pytest.mark.lab
+@pytest.mark.core
 @pytest.mark.train
 @pytest.mark.timeout(900)
 def test_a_killed_host_changes_no_bit_of_the_training(file, tmp_path):

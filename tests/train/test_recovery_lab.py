@@ -11,7 +11,7 @@ from clusterwright.errors import WrightError
 from clusterwright.spec.job import Job
 from clusterwright.train import launch
 
-pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.lab, pytest.mark.core, pytest.mark.train, pytest.mark.timeout(240)]
 COUNTING = Path(__file__).parent / "agent" / "counting.py"
 STEP_S = 0.2
 

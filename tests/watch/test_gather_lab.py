@@ -14,7 +14,7 @@ from clusterwright.watch.gather import gather
 from clusterwright.watch.picture import Job
 from clusterwright.watch.top.acts import ByShell
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.lab, pytest.mark.core, pytest.mark.timeout(900)]
 
 NAMES = ("two\nlines", "esc\x1b[31mred", "bar|pipe JobState=FAILED", "<b>html</b>", "rtl\u202egpj.exe")
 RUN = "gpt-20261123-010203"

@@ -22,7 +22,7 @@ WAITS = [
     for one in YAML(typ="safe").load(Path(__file__).with_name("waits.yaml").read_text())
 ]
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.lab, pytest.mark.core, pytest.mark.timeout(600)]
 
 CHANGES = {
     "hosts: gpu-node[1-4]": "hosts: gpu-node[1-2]",
