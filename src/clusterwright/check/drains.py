@@ -18,6 +18,7 @@ _HEAL = re.compile(r"wright: (heal #|spare)")
 _SLURM = re.compile(
     r"Not responding|Kill task failed|Node unexpectedly rebooted|Low (RealMemory|TmpDisk|CPUs|socket)"
     r"|gres/\w+ count|Duplicate jobid|batch job complete failure|reboot|ResumeTimeout reached|Invalid"
+    r"|SlurmdSpoolDir is full"
 )
 
 # By the first words of what the health program has found (build/render/hooks).

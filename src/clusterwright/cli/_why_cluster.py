@@ -89,11 +89,18 @@ def of_node(cluster: Cluster, remote: Remote, node: str, lang: str) -> list[Diag
     from clusterwright.edge.clock import SystemClock  # noqa: PLC0415 (start-up time)
     from clusterwright.why.gather.node import lately, record  # noqa: PLC0415
     from clusterwright.why.node import explain  # noqa: PLC0415
-    from clusterwright.why.node.told import follows, told  # noqa: PLC0415
+    from clusterwright.why.node.told import follows, past, told  # noqa: PLC0415
 
-    said, stood_s = record(remote, cluster.control.name, node)
-    sources, answers = lately(remote, node, int(SystemClock().now()), stood_s)
-    return told(explain(said), of_sources(list(sources), lang), lang, answers=answers, follows=follows())
+    known = record(remote, cluster.control.name, node)
+    said = lately(remote, node, int(SystemClock().now()), known)
+    now = told(
+        explain(known.record),
+        of_sources(list(said.since), lang),
+        lang,
+        answers=said.answers,
+        follows=follows(),
+    )
+    return [*now, *(past(of_sources(list(said.before), lang), lang) if said.before else ())]
 
 
 def _show_waiting(waiting: Waiting, job: str, lang: str, *, as_json: bool) -> int:

@@ -25,6 +25,7 @@ def node(state, reason=""):
         ("IDLE+DRAIN", "gres/gpu count reported lower than configured (3 < 4) {by}", "slurm-config", "node/slurm"),
         ("IDLE+DRAIN", "Low RealMemory (reported:1 < 100.00% of configured:2) {by}", "slurm-config", "node/slurm"),
         ("IDLE+DRAIN", "Kill task failed [root@2026-11-22T23:06:54]", "storage-io", "node/slurm"),
+        ("IDLE+DRAIN", "SlurmdSpoolDir is full {by}", "storage-full", "node/slurm"),
         ("IDLE+DRAIN", "Prolog error {by}", "slurm-config", "node/hooks"),
         ("IDLE+DRAIN", "a fan is loud [alice@2026-11-22T23:06:54]", "other", "node/person"),
         ("IDLE+DRAIN", "wright: heal #6 gpu_lost: check: XID 79 {by}", "gpu-hardware", "node/command"),

@@ -15,7 +15,7 @@ from clusterwright.why.gather.node import lately, record
 from clusterwright.why.judge import judge
 from clusterwright.why.knowledge import knowledge
 from clusterwright.why.node import explain
-from clusterwright.why.node.told import follows, told
+from clusterwright.why.node.told import follows, past, told
 from clusterwright.why.reading import of_text, read
 
 NODE = (
@@ -27,23 +27,31 @@ SLURMD = (Path(__file__).parent / "slurmd-without-munge.log").read_text()
 UNIT = "2026-11-23T07:42:15+0000 gpu-7 systemd[1]: munge.service: Failed with result 'signal'."
 
 
-def cluster(down=(), line=NODE, now="2026-11-23T07:43:20", **parts):
-    """A control host that knows the node, and the node with what its programs said."""
+def cluster(down=(), line=NODE, now="2026-11-23T07:43:20", given=(), **parts):
+    """A control host that knows the node and who gave it back, and the node with what its programs said.
 
-    def answer(host, _command, _stdin):
+    A text is what they said whenever they are asked; `(before, since)` differ by whether munge is asked now.
+    """
+
+    def answer(host, command, _stdin):
         if host == "control":
-            return f"{line}\n{now}\n"
-        return "".join(f"@@ {name.replace('_', ' ')}\n{text}\n" for name, text in parts.items())
+            return "\n".join((line, now, *given)) + "\n"
+        texts = {
+            name: text if isinstance(text, str) else text["munge now" in command]
+            for name, text in parts.items()
+        }
+        return "".join(f"@@ {name.replace('_', ' ')}\n{text}\n" for name, text in texts.items())
 
     return FakeRemote(answer, down=frozenset(down))
 
 
 def asked(remote, lang="en"):
     """What `wright why gpu-7` finds."""
-    known, stood_s = record(remote, "control", "gpu-7")
-    sources, answers = lately(remote, "gpu-7", 1795419800, stood_s)
-    judged = judge(read(list(sources), knowledge()), lang)
-    return told(explain(known), judged, lang, answers=answers, follows=follows())
+    known = record(remote, "control", "gpu-7")
+    said = lately(remote, "gpu-7", 1795419800, known)
+    judged, older = (judge(read(list(each), knowledge()), lang) for each in (said.since, said.before))
+    now = told(explain(known.record), judged, lang, answers=said.answers, follows=follows())
+    return [*now, *past(older, lang)]
 
 
 @pytest.mark.parametrize(
@@ -118,6 +126,56 @@ def test_what_was_said_long_before_slurm_lost_it_is_not_asked_for():
     (sent,) = [command for host, command in remote.asked if host == "gpu-7"]
     assert f"--since @{1795419800 - 30 - 900}" in sent
     assert f"--since @{1795419800 - 86400}" in dict(unknown.asked)["gpu-7"]
+
+
+GIVEN = (
+    "2026-11-23T07:31:53+0000 control slurmctld[9]: slurmctld: update_node: node gpu-7 state set to IDLE",
+    "[2026-11-23T07:41:40.986] update_node: node gpu-7 state set to IDLE",
+)
+XID = "2026-11-23T07:31:00+0000 gpu-7 kernel: NVRM: Xid (PCI:0000:07:00): 79, GPU has fallen off the bus."
+
+
+def test_what_was_mended_before_it_was_given_back_is_no_cause_of_what_is_wrong_now():
+    """A GPU was lost, the host was mended and given back, and then munged died: the GPU is past."""
+    line = NODE.partition(" Reason=")[0].replace("DOWN+NOT_RESPONDING", "MIXED")
+    remote = cluster(line=line, given=GIVEN, kernel=(XID, ""), munge_now=("", MUNGE_NOW))
+    cause, *_, older = asked(remote)
+
+    assert (cause.kind, older.kind) == ("slurm-auth", "gpu-hardware")
+    assert older.cause.startswith("Before it was last given back to service: ")
+    first, second = [command for host, command in remote.asked if host == "gpu-7"]
+    assert f"--since @{1795419800 - 100} --until @1795419800" in first
+    assert f"--since @{1795419800 - 86400} --until @{1795419800 - 100}" in second
+
+
+def test_a_host_that_was_given_back_and_has_nothing_since_says_so_first():
+    """What had been wrong with it is still there to be read."""
+    line = NODE.partition(" Reason=")[0].replace("DOWN+NOT_RESPONDING", "IDLE")
+    said = asked(cluster(line=line, given=GIVEN, kernel=(XID, "")))
+
+    assert [(each.role, each.kind) for each in said] == [("benign", "other"), ("root", "gpu-hardware")]
+
+
+def test_who_gave_it_back_is_read_from_slurmctlds_own_words(tmp_path, monkeypatch):
+    """By a real shell: the journal and the file, neither a drain nor another host, the last of each."""
+    remote = cluster()
+    asked(remote)
+    drained = "[2026-11-23T07:42:00.1] update_node: node gpu-7 state set to DRAINED"
+    another = "[2026-11-23T07:43:00.1] update_node: node gpu-77 state set to IDLE"
+    (tmp_path / "slurmctld.log").write_text("\n".join((GIVEN[1], drained, another)) + "\n")
+    log = f"SlurmctldLogFile = {tmp_path}/slurmctld.log"
+    (tmp_path / "scontrol").write_text(f"#!/bin/sh\n[ $2 = node ] && echo '{NODE}' || echo '{log}'\n")
+    (tmp_path / "journalctl").write_text(f"#!/bin/sh\nprintf '%s\\n' '{GIVEN[0]}' '{GIVEN[0]}'\n")
+    for program in ("scontrol", "journalctl"):
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    done = subprocess.run(
+        ["sh", "-c", dict(remote.asked)["control"]], capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout.splitlines()[0] == NODE
+    assert tuple(done.stdout.splitlines()[2:]) == GIVEN
 
 
 def test_a_host_that_does_not_answer_is_lost():

@@ -13,7 +13,8 @@ from clusterwright.why.pending.waiting import Words
 # heal's rules.
 _CLASSES = (
     ("gpu-driver", "driver-mismatch"), ("gpu-", "gpu-hardware"), ("mount", "storage-io"),
-    ("disk-full", "storage-full"), ("munge", "slurm-auth"), ("clock", "time-skew"), ("link", "network-connectivity"),
+    ("disk-full", "storage-full"), ("SlurmdSpoolDir is full", "storage-full"), ("munge", "slurm-auth"),
+    ("clock", "time-skew"), ("link", "network-connectivity"),
     ("network-", "network-connectivity"), ("rdma-", "rdma-config"), ("Not responding", "node-lost"),
     ("Node unexpectedly rebooted", "node-lost"), ("Kill task failed", "storage-io"), ("Low ", "slurm-config"),
     ("gres/", "slurm-config"), ("Prolog error", "slurm-config"), ("Epilog error", "slurm-config"),

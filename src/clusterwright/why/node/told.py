@@ -11,6 +11,7 @@ from clusterwright.why.knowledge import knowledge
 from clusterwright.why.node.explain import Node
 from clusterwright.why.pending.waiting import Words
 
+_BEFORE = Words("Before it was last given back to service: ", "在上次恢复服务之前: ")
 _SILENT = Words("The host does not answer ssh either.", "该主机也不响应 ssh。")
 
 
@@ -41,6 +42,13 @@ def told(
     if causes:
         own = replace(own, role="cascade", confidence=min(own.confidence, OF_CASCADES))
     return [*(replace(each, exclude=node.name) for each in causes), own, *same, *rest]
+
+
+def past(of_logs: list[Diagnosis], lang: str) -> list[Diagnosis]:
+    """What its logs tell of from before somebody gave it back: done with, as that person or program saw it."""
+    before = _BEFORE.zh if lang == "zh" else _BEFORE.en
+    known = (each for each in of_logs if each.role == "root" and each.kind != "unknown")
+    return [replace(each, cause=before + each.cause) for each in known]
 
 
 def _own(node: Node, same: list[Diagnosis], lang: str, *, answers: bool) -> Diagnosis:
