@@ -143,6 +143,23 @@ def test_a_spare_takes_over_from_a_killed_host(trial):
     trial.nothing_left()
 
 
+def test_a_host_whose_ranks_network_passes_nothing_is_replaced(trial):
+    """Its agent is heard, in another network: who starts again there does not reach the store, and others do."""
+    trial.submit(recovery={"on_host_loss": "spare", "spare_nodes": 1}).until("step", 7)
+    _, victim = trial.members()
+    rank = trial.until("resumed", rank=1)[0]
+    lab.fault(trial.where.cluster.name, "half-open-link", victim, network="compute")
+    at = time.time()
+    trial.where.sh(rank["host"], f"kill -9 {rank['pid']}")
+
+    (lost,) = trial.until("host_lost", lost=victim)
+    assert "in the ranks' network" in lost["why"]
+    recovered(trial, at, generation=3)
+    assert victim not in trial.events("generation_start")[-1]["hosts"]
+    assert len(trial.events("job_start")) == 1
+    trial.enough()
+
+
 def test_the_hosts_left_go_on_alone(trial):
     """`shrink` with nobody to replace the killed host."""
     trial.submit(recovery={"on_host_loss": "shrink"}, elastic={"min_nodes": 1}).until("step", 7)

@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any, Deque, Dict, Iterable, Mapping, Optional, Sequence, Set
 
-from clusterwright.train.agent import network, say, waker, wire
+from clusterwright.train.agent import meeting, network, say, waker, wire
 from clusterwright.train.agent.blame import exits
 from clusterwright.train.agent.copies.copies import Copies
 from clusterwright.train.agent.folder import Events, Folder
@@ -51,6 +51,7 @@ class Agent:
         self._still: Optional[Standstill] = None
         self._copies: Optional[Copies] = None
         self._notes: Deque[str] = collections.deque()  # lines for people, which only this thread may send
+        self._answers: Deque[wire.Message] = collections.deque()  # of questions that take their time
         self._generation = 0
         self._training: Optional[g.Generation] = None
         self._ended: Set[int] = set()  # local ranks of the generation that are known to have ended
@@ -173,6 +174,8 @@ class Agent:
         """What people are to know, and once that Slurm wants us to leave."""
         while self._notes:
             line.send({"note": self._notes.popleft()})
+        while self._answers:
+            line.send(self._answers.popleft())
         if self.leaving and not self._told:
             self._told = True
             line.send({"leaving": True})
@@ -182,6 +185,8 @@ class Agent:
             self._succession.heard(message["beat"])
         elif "start" in message:
             self._start(message)
+        elif "meet" in message:
+            meeting.try_it(message, self._own[1], self._answers.append)
         elif "examine" in message and self._still:
             self._still.examine(message)
         elif "leave" in message:

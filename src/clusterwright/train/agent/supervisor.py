@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Any, Dict, List, Optional, Set, Union
 
-from clusterwright.train.agent import beside, network, room, say, terms, wire
+from clusterwright.train.agent import beside, meeting, network, room, say, terms, wire
 from clusterwright.train.agent import decide as d
 from clusterwright.train.agent.blame import first, host_fault, words
 from clusterwright.train.agent.copies import recall
@@ -67,6 +67,7 @@ class Supervisor:
         self.standing = Standing(folder, place.job_id, self.number, self.host, self.listener)
         self.peers = Peers(self.listener, folder.token(), self.hosts, options.silence, self.orders)
         self.hangs = hangs.Hangs(self.peers.tell)
+        self.meeting = meeting.Meeting()
         self.rejoin: Dict[str, float] = dict.fromkeys(lost, self.began + LONGEST_BEAT_S)
         self.waiting: Optional[d.Start] = None
         self.faults: List[Dict[str, Any]] = []  # of this generation, as first.py reads them
@@ -169,6 +170,8 @@ class Supervisor:
             self.feed_exit(peer.host, message)
         elif "stalled" in message or "examined" in message:
             self.hear_of_standstill(peer.host, message)
+        elif "met" in message:
+            self.hear_who_is_apart(peer.host, message)
         elif "note" in message:
             self.say(f"{peer.host}: {message['note']}")
         elif "standby" in message and (message["standby"].get("why") or message["standby"].get("problems")):
@@ -196,6 +199,17 @@ class Supervisor:
             self.blame("rank_hung", **fault)
             self.say(f"{first.who(fault)} {first.what(self.faults[-1])}")
             self.feed("hung", host=self.hangs.guilty, generation=self.state.generation)
+
+    def hear_who_is_apart(self, host: str, message: wire.Message) -> None:
+        """A host of the generation that its ranks' network does not join to the others trains no more."""
+        guilty = self.meeting.heard(host, message)
+        if guilty in self.state.members and self.state.phase == d.RUNNING:
+            others = self.meeting.first if guilty != self.meeting.first else "the others"
+            why = f"nothing passes between it and {others} in the ranks' network"
+            self.say(f"{guilty}: {why}")
+            self.events.write("host_lost", self.state.generation, lost=guilty, why=why)
+            self.blame("host_lost", lost=guilty, why=why)
+            self.feed("broken", host=guilty, generation=self.state.generation)
 
     def blame(self, event: str, **fault: Any) -> None:
         """Remember what went wrong in this generation."""
@@ -331,6 +345,15 @@ class Supervisor:
             if host in self.peers.here:
                 self.peers.here[host].store = 0  # each makes a new one, lest two generations meet
             self.peers.tell(host, message)
+        self.ask_who_reaches(number, first, port)
+
+    def ask_who_reaches(self, number: int, first: Peer, port: int) -> None:
+        """All agents try the way to the store; torchrun's own has not begun to listen yet."""
+        if self.options.launcher in ("torchrun", "static"):
+            return
+        self.meeting.begin(number, first.host, self.peers.here)
+        for host in set(self.peers.here) - {first.host}:
+            self.peers.tell(host, {"meet": number, "address": first.address, "port": port})
 
     def hand_over(self, action: d.HandOver) -> None:
         """A successor goes on; when Slurm refuses one, the run has failed."""

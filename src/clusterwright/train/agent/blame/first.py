@@ -36,7 +36,8 @@ def line(events: Iterable[Event], ranks: int = 0) -> str:
         return ""
     if event["event"] == "host_lost":
         silence = f", silent for {event['silence_s']:g} s" if event.get("silence_s") else ""
-        return f"host {event.get('lost', '?')} was lost{silence}"
+        why = f": {event['why']}" if event.get("why") and not silence else ""
+        return f"host {event.get('lost', '?')} was lost{silence}{why}"
     return f"{who(event, ranks)} {what(event)}{_at(event)}"
 
 

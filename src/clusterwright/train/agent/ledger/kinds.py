@@ -49,10 +49,10 @@ KINDS = {
         "why": "finished, stopped, ranks-failed, host-lost, hung, grown",
         "first": "the first failing rank and why, in one line",
     }),
-    "host_lost": Kind(SUPERVISOR, "a host is not heard any more", {
+    "host_lost": Kind(SUPERVISOR, "a host is not heard any more, or nothing passes in its ranks' network", {
         "lost": "the host",
         "silence_s": "seconds since it was heard last",
-        "why": "silent, or what the connection said",
+        "why": "silent, what the connection said, or whom it does not reach",
     }),
     "host_ready": Kind(SUPERVISOR, "a host's agent is there", {
         "ready": "the host",

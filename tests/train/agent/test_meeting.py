@@ -1,0 +1,87 @@
+"""Who of a job's hosts reach the store of a generation, by real sockets, and who is to blame where one does not."""
+
+import queue
+import socket
+
+import pytest
+
+from clusterwright.train.agent import meeting
+
+LO = "127.0.0.1"
+
+
+def said(place, limit_s=0.5):
+    """What an agent answers of a store at that place."""
+    answers = queue.Queue()
+    meeting._try(3, place, LO, answers.put, limit_s)
+    return answers.get(timeout=5)
+
+
+def test_a_store_that_listens_is_reached():
+    """Through a thread of its own, as the agent does it."""
+    answers = queue.Queue()
+    with socket.create_server((LO, 0)) as store:
+        place = {"address": LO, "port": store.getsockname()[1]}
+        meeting.try_it({"meet": 3, **place}, LO, answers.put)
+
+        assert answers.get(timeout=10) == {"met": 3, "well": True}
+
+
+def test_a_store_that_has_gone_is_no_fault_of_the_network():
+    """The host has answered that nobody listens."""
+    with socket.create_server((LO, 0)) as store:
+        place = store.getsockname()
+
+    assert said(place) == {"met": 3, "well": True}
+
+
+def test_a_host_that_answers_nothing_is_apart():
+    """The kernel drops connections that nobody accepts, as a cut network would."""
+    with socket.create_server((LO, 0), backlog=0) as store:
+        waiting = []
+        for _ in range(4):
+            waiting.append(socket.socket())
+            waiting[-1].setblocking(False)
+            waiting[-1].connect_ex(store.getsockname())
+        answer = said(store.getsockname())
+        for each in waiting:
+            each.close()
+
+    assert answer == {"met": 3, "well": False}
+
+
+@pytest.mark.parametrize(
+    ("answers", "guilty"),
+    [
+        ((("b", True), ("c", True)), []),
+        ((("c", True), ("b", False)), ["b"]),
+        ((("b", False), ("c", False)), ["a"]),
+        ((("b", False),), []),
+        ((("x", False), ("b", True), ("c", True)), []),
+    ],
+    ids=["all meet", "one does not", "nobody does", "not all have answered", "nobody was asked"],
+)
+def test_who_is_to_blame(answers, guilty):
+    """One that others are not like; the store's own host where nobody comes through."""
+    found = meeting.Meeting()
+    found.begin(3, "a", ("a", "b", "c"))
+
+    told = [found.heard(host, {"met": 3, "well": well}) for host, well in answers]
+
+    assert [each for each in told if each] == guilty
+
+
+def test_of_two_hosts_the_one_that_asked_is_blamed():
+    """There is no witness; the other one can train on alone."""
+    found = meeting.Meeting()
+    found.begin(3, "a", ("a", "b"))
+
+    assert found.heard("b", {"met": 3, "well": False}) == "b"
+
+
+def test_an_answer_about_an_earlier_generation_says_nothing():
+    """It took eight seconds, and another one has begun meanwhile."""
+    found = meeting.Meeting()
+    found.begin(4, "a", ("a", "b"))
+
+    assert found.heard("b", {"met": 3, "well": False}) == ""
