@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -183,3 +185,17 @@ def test_every_job_is_one_that_a_user_could_write(name):
     assert (made.command is None) == (kinds()[name].program in ("", "nan"))
     if not kinds()[name].program:
         assert made.arguments == calm("/shared", "alice").arguments
+
+
+@pytest.mark.train
+def test_recipes_know_the_arguments_that_they_are_given():
+    """A training that is to fail for its numbers must not fail for its command line."""
+    jobs = [calm("/shared", None), *(job(kind, "/shared", None, 1) for kind in kinds().values())]
+    told = subprocess.run(
+        [sys.executable, "-m", "clusterwright.train.recipes.gpt", "--help"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+
+    given_ = {name for one in jobs for name in one.arguments or {}}
+    assert given_ >= {"steps", "learning_rate"}
+    assert [name for name in given_ if f"--{name.replace('_', '-')} " not in told] == []

@@ -33,5 +33,5 @@ def _job(program: str, shared: str, user: str | None, name: str) -> Job:
         rows |= {"command": [f"{shared}/{PROGRAM}", program]}
     else:
         arguments: dict[str, float] = {"steps": STEPS, "text_bytes": 100_000}
-        rows |= {"recipe": "gpt", "arguments": arguments | ({"lr": HOPELESS} if program else {})}
+        rows |= {"recipe": "gpt", "arguments": arguments | ({"learning_rate": HOPELESS} if program else {})}
     return Job.model_validate(rows, strict=False)

@@ -438,6 +438,16 @@ def test_a_broken_host_is_left_out_even_when_it_comes_back():
     assert actions[-1] == HandOver("lost b, c, and 1 hosts left are fewer than 2", ("b", "c"))
 
 
+def test_a_host_that_reaches_no_others_counts_as_lost_and_trains_no_more():
+    """It is there, and its agent is heard: the spare trains in its place; without one the file says what follows."""
+    events = on("apart", "b", generation=1), on("idle", "a", generation=1), on("idle", "b", generation=1)
+    state, actions = told(SPARE, *events, state=running())
+
+    assert actions[0] == Kill(1, ("a", "b"), "host-lost")
+    assert actions[-1] == Start(2, ("a", "c"))
+    assert (state.barred, state.lost) == (("b",), ("b",))
+
+
 def test_a_host_that_fails_twice_in_a_row_makes_room_for_a_spare():
     """Whatever it is, another host may not have it."""
     state, _ = fail(SPARE)
@@ -511,7 +521,8 @@ def test_what_an_older_generation_reports_is_not_heard():
 
 anything = st.tuples(
     st.sampled_from(
-        ["joined", "joined", "lost", "idle", "idle", "done", "done", "failed", "broken", "deaf", "asked", "tick"]
+        ["joined", "joined", "lost", "idle", "idle", "done", "done", "failed", "broken", "apart", "deaf", "asked",
+         "tick"]
     ),
     st.sampled_from([*HOSTS, "d"]), st.floats(0, 40), st.integers(0, 2), st.integers(0, 9),
     st.sampled_from([False] * 9 + [True]), st.sampled_from(["time-limit", "cancelled", "preempted"]),

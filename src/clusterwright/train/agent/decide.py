@@ -67,9 +67,10 @@ class State:
 
 @dataclass(frozen=True)
 class Event:
-    """Something happened: joined, lost, idle, done, failed, broken, hung, deaf (of a host), asked (to stop), tick.
+    """Something happened: joined, lost, idle, done, failed, broken, apart, hung, deaf (of a host), asked, tick.
 
-    `broken` is a failure that is the host's own; `deaf` are ranks that cannot be asked to leave.
+    `broken` is a failure that is the host's own; `apart` is a host whose ranks reach no others; `deaf` are ranks that
+    cannot be asked to leave; `asked` is a wish to stop.
 
     `why` of a failure is what would be the same if it happened again: empty when it came from outside.
     """
@@ -190,6 +191,8 @@ def _running(policy: Policy, state: State, event: Event, *, newly_asked: bool) -
         failed = replace(state, failed=event.why, failed_on=event.host)
         failed = _bar(failed, event.host) if event.kind == "broken" else failed
         return _stop(failed, event, STOPPED if state.asked else RANKS_FAILED)
+    if event.generation == state.generation and event.kind == "apart":
+        return _stop(_bar(state, event.host), event, STOPPED if state.asked else HOST_LOST)
     if event.generation == state.generation and event.kind == "hung":
         hung = replace(state, failed="", failed_on=event.host)
         return _stop(hung, event, STOPPED if state.asked else HUNG)

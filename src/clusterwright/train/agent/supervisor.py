@@ -68,6 +68,7 @@ class Supervisor:
         self.peers = Peers(self.listener, folder.token(), self.hosts, options.silence, self.orders)
         self.hangs = hangs.Hangs(self.peers.tell)
         self.meeting = meeting.Meeting()
+        self.apart: Set[str] = set()  # hosts that the ranks of others do not reach
         self.rejoin: Dict[str, float] = dict.fromkeys(lost, self.began + LONGEST_BEAT_S)
         self.waiting: Optional[d.Start] = None
         self.faults: List[Dict[str, Any]] = []  # of this generation, as first.py reads them
@@ -209,7 +210,8 @@ class Supervisor:
             self.say(f"{guilty}: {why}")
             self.events.write("host_lost", self.state.generation, lost=guilty, why=why)
             self.blame("host_lost", lost=guilty, why=why)
-            self.feed("broken", host=guilty, generation=self.state.generation)
+            self.apart.add(guilty)
+            self.feed("apart", host=guilty, generation=self.state.generation)
 
     def blame(self, event: str, **fault: Any) -> None:
         """Remember what went wrong in this generation."""
@@ -272,10 +274,15 @@ class Supervisor:
         for action in actions:
             self.do(action)
 
+    @property
+    def holders(self) -> Dict[str, Peer]:
+        """The agents from which ranks can fetch what is in memory."""
+        return {host: peer for host, peer in self.peers.here.items() if host not in self.apart}
+
     def newest_step(self, *, last: bool) -> int:
         """The newest step that a generation could begin with; what is in memory only counts with the `last` report."""
         on_disk = self.folder.newest_step(self.options.checkpoints)
-        found = recall.chosen(self.peers.here, on_disk) if last else None
+        found = recall.chosen(self.holders, on_disk) if last else None
         return found.step if found else on_disk
 
     def do(self, action: d.Action) -> None:
@@ -328,7 +335,7 @@ class Supervisor:
         self.folder.remove("stop")
         self.faults = []
         os.makedirs(self.folder.at("logs", str(number)), exist_ok=True)
-        found = recall.chosen(self.peers.here, self.folder.newest_step(self.options.checkpoints))
+        found = recall.chosen(self.holders, self.folder.newest_step(self.options.checkpoints))
         begins: Dict[str, Any] = {"step": found.step, "source": "memory"} if found else {}
         words = f", from step {found.step} in memory" if found else ""
         self.say(f"generation {number} on {','.join(hosts)}, store at {first.address}:{port}{words}")
@@ -339,7 +346,7 @@ class Supervisor:
         message = {
             "start": number, "hosts": list(hosts), "address": first.address, "port": port,
             "environment": terms.environment(self.options, self.end_time), "patience": self.hangs.patience,
-            **recall.told(self.peers.here, hosts, found),
+            **recall.told(self.holders, hosts, found),
         }  # fmt: skip
         for host in hosts:
             if host in self.peers.here:
