@@ -44,6 +44,12 @@ def test_the_most_particular_rule_answers():
 
     assert name("check", "gpu_xids:XID 79: the GPU has fallen off the bus") == "gpu_lost"
     assert name("check", "gpu_xids:XID 48: double-bit error") == "gpu_reset"
+    mismatch = "Failed to initialize NVML: Driver/library version mismatch"
+    assert (
+        name("check", f"gpus_answer:0 GPUs answer: {mismatch} NVML library version: 535.183") == "gpu_driver"
+    )
+    assert name("check", "gpus_answer:3 GPUs answer: Unable to determine the device handle") == "gpu_lost"
+    assert name("slurm", "SlurmdSpoolDir is full") == "disk_full"
     assert name("check", "services:munge.service is failed") == "munge"
     assert name("check", "services:chrony.service is failed") == "service"
     assert name("slurm", "Node unexpectedly rebooted") == "rebooted"
