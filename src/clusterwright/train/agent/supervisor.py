@@ -275,14 +275,14 @@ class Supervisor:
             self.do(action)
 
     @property
-    def holders(self) -> Dict[str, Peer]:
-        """The agents from which ranks can fetch what is in memory."""
+    def joined(self) -> Dict[str, Peer]:
+        """The agents whose hosts' ranks can reach each other, as far as is known."""
         return {host: peer for host, peer in self.peers.here.items() if host not in self.apart}
 
     def newest_step(self, *, last: bool) -> int:
         """The newest step that a generation could begin with; what is in memory only counts with the `last` report."""
         on_disk = self.folder.newest_step(self.options.checkpoints)
-        found = recall.chosen(self.holders, on_disk) if last else None
+        found = recall.chosen(self.joined, on_disk) if last else None
         return found.step if found else on_disk
 
     def do(self, action: d.Action) -> None:
@@ -335,7 +335,7 @@ class Supervisor:
         self.folder.remove("stop")
         self.faults = []
         os.makedirs(self.folder.at("logs", str(number)), exist_ok=True)
-        found = recall.chosen(self.holders, self.folder.newest_step(self.options.checkpoints))
+        found = recall.chosen(self.joined, self.folder.newest_step(self.options.checkpoints))
         begins: Dict[str, Any] = {"step": found.step, "source": "memory"} if found else {}
         words = f", from step {found.step} in memory" if found else ""
         self.say(f"generation {number} on {','.join(hosts)}, store at {first.address}:{port}{words}")
@@ -346,7 +346,7 @@ class Supervisor:
         message = {
             "start": number, "hosts": list(hosts), "address": first.address, "port": port,
             "environment": terms.environment(self.options, self.end_time), "patience": self.hangs.patience,
-            **recall.told(self.holders, hosts, found),
+            **recall.told(self.joined, hosts, found),
         }  # fmt: skip
         for host in hosts:
             if host in self.peers.here:
@@ -355,11 +355,11 @@ class Supervisor:
         self.ask_who_reaches(number, first, port)
 
     def ask_who_reaches(self, number: int, first: Peer, port: int) -> None:
-        """All agents try the way to the store; torchrun's own has not begun to listen yet."""
+        """All agents but those known to be apart try the way to the store; torchrun's own does not listen yet."""
         if self.options.launcher in ("torchrun", "static"):
             return
-        self.meeting.begin(number, first.host, self.peers.here)
-        for host in set(self.peers.here) - {first.host}:
+        self.meeting.begin(number, first.host, self.joined)
+        for host in set(self.joined) - {first.host}:
             self.peers.tell(host, {"meet": number, "address": first.address, "port": port})
 
     def hand_over(self, action: d.HandOver) -> None:
