@@ -40,9 +40,14 @@ def control(tmp_path, recorded):
         f'#!/bin/sh\ncat >/dev/null\nprintf "%s\\n" "$*" >>{tmp_path}/asked\ncat {said}\n'
     )
     (tmp_path / "ssh").chmod(0o755)
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "NO_COLOR"))
-    }
+    other = (
+        "LC_",
+        "LANG",
+        "NO_COLOR",
+        "COLUMNS",
+        "LINES",
+    )  # what a terminal's own size and words would give way to
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(other)}
     environ = kept | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "LANG": "C.UTF-8", "TERM": "xterm-256color"}
     return environ, said
 
@@ -115,7 +120,7 @@ def test_without_textual_the_mend_is_named(control, tmp_path):
 
 def test_the_screen_on_a_real_terminal(control):
     """It paints, hears keys, and leaves the terminal as it was."""
-    shown, code = on_terminal([str(WRIGHT), "top", str(LAB)], control[0], until="100000", then=b"q")
+    shown, code = on_terminal([str(WRIGHT), "top", str(LAB)], control[0], until="100006", then=b"q")
 
     assert code == 0
     assert "nodes 40" in shown

@@ -2,6 +2,7 @@
 
 import queue
 import socket
+from types import SimpleNamespace
 
 import pytest
 
@@ -50,6 +51,26 @@ def test_a_host_that_answers_nothing_is_apart():
     assert answer == {"met": 3, "well": False}
 
 
+class Told:
+    """Agents on these hosts, and what they were told."""
+
+    def __init__(self, *hosts):
+        self.here = {host: SimpleNamespace(host=host, address="10.0.0.1") for host in hosts}
+        self.told = []
+
+    def tell(self, host, message):
+        """Kept."""
+        self.told.append((host, message["meet"]))
+
+
+def asked(*hosts, number=3):
+    """A meeting of these hosts, whose store is on the first."""
+    peers = Told(*hosts)
+    found = meeting.Meeting(peers)
+    found.ask(number, peers.here[hosts[0]], 29500)
+    return found, peers
+
+
 @pytest.mark.parametrize(
     ("answers", "guilty"),
     [
@@ -63,25 +84,37 @@ def test_a_host_that_answers_nothing_is_apart():
 )
 def test_who_is_to_blame(answers, guilty):
     """One that others are not like; the store's own host where nobody comes through."""
-    found = meeting.Meeting()
-    found.begin(3, "a", ("a", "b", "c"))
+    found, peers = asked("a", "b", "c")
 
-    told = [found.heard(host, {"met": 3, "well": well}) for host, well in answers]
+    told = [found.heard(host, {"met": 3, "well": well})[0] for host, well in answers]
 
+    assert sorted(peers.told) == [("b", 3), ("c", 3)]
     assert [each for each in told if each] == guilty
+    assert set(found.joined) == {"a", "b", "c"} - set(guilty)
 
 
 def test_of_two_hosts_the_one_that_asked_is_blamed():
     """There is no witness; the other one can train on alone."""
-    found = meeting.Meeting()
-    found.begin(3, "a", ("a", "b"))
+    found, _ = asked("a", "b")
 
-    assert found.heard("b", {"met": 3, "well": False}) == "b"
+    guilty, why = found.heard("b", {"met": 3, "well": False})
+    assert (guilty, why) == ("b", "nothing passes between it and a in the ranks' network")
+
+
+def test_who_is_known_to_be_apart_is_no_witness():
+    """It would answer that it does not come through, whoever has the store."""
+    found, peers = asked("a", "b", "c")
+    found.heard("c", {"met": 3, "well": True})
+    found.heard("b", {"met": 3, "well": False})
+    peers.told.clear()
+    found.ask(4, peers.here["a"], 29501)
+
+    assert peers.told == [("c", 4)]
+    assert found.heard("b", {"met": 4, "well": False}) == ("", "")
 
 
 def test_an_answer_about_an_earlier_generation_says_nothing():
     """It took eight seconds, and another one has begun meanwhile."""
-    found = meeting.Meeting()
-    found.begin(4, "a", ("a", "b"))
+    found, _ = asked("a", "b", number=4)
 
-    assert found.heard("b", {"met": 3, "well": False}) == ""
+    assert found.heard("b", {"met": 3, "well": False}) == ("", "")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import socket
 import threading
-from typing import Callable, Iterable, Set
+from typing import Callable, Dict, Iterable, Set, Tuple
 
+from clusterwright.train.agent.peers import Peer, Peers
 from clusterwright.train.agent.wire import Message
 
 LIMIT_S = 8.0  # the kernel tries again after 1, 3 and 7 s (tcp(7), tcp_syn_retries)
@@ -39,25 +40,42 @@ def _try(
 
 
 class Meeting:
-    """What the hosts of one generation have said."""
+    """What the hosts of one generation have said, and who was found apart in any of them."""
 
-    def __init__(self) -> None:
-        self.begin(0, "", ())
-
-    def begin(self, number: int, first: str, asked: Iterable[str]) -> None:
-        """The store is on `first`; all others that are there are asked."""
-        self.first, self._number, self._asked = first, number, frozenset(asked) - {first}
-        self._well: Set[str] = set()
+    def __init__(self, peers: Peers) -> None:
+        self._peers = peers
         self._apart: Set[str] = set()
+        self._begin(0, "", ())
 
-    def heard(self, host: str, message: Message) -> str:
-        """The host to blame, if this answer decides it.
+    @property
+    def joined(self) -> Dict[str, Peer]:
+        """The agents whose hosts' ranks reach each other, as far as is known."""
+        return {host: peer for host, peer in self._peers.here.items() if host not in self._apart}
+
+    def ask(self, number: int, first: Peer, port: int) -> None:
+        """All who are joined try the way to the store on the first host."""
+        joined = self.joined
+        self._begin(number, first.host, joined)
+        for host in set(joined) - {first.host}:
+            self._peers.tell(host, {"meet": number, "address": first.address, "port": port})
+
+    def heard(self, host: str, message: Message) -> Tuple[str, str]:
+        """The host to blame and why, if this answer decides it; else nothing.
 
         Who alone does not reach the store is to blame; where several do not and nobody does, it is the store's host.
         """
         if message["met"] != self._number or host not in self._asked:
-            return ""
-        (self._well if message["well"] else self._apart).add(host)
-        if message["well"] or (len(self._well) + len(self._apart) < len(self._asked) and not self._well):
-            return ""
-        return host if self._well or len(self._apart) == 1 else self.first
+            return "", ""
+        (self._well if message["well"] else self._failed).add(host)
+        if message["well"] or (len(self._well) + len(self._failed) < len(self._asked) and not self._well):
+            return "", ""
+        guilty, others = (
+            (host, self._first) if self._well or len(self._failed) == 1 else (self._first, "the others")
+        )
+        self._apart.add(guilty)
+        return guilty, f"nothing passes between it and {others} in the ranks' network"
+
+    def _begin(self, number: int, first: str, asked: Iterable[str]) -> None:
+        self._first, self._number, self._asked = first, number, frozenset(asked) - {first}
+        self._well: Set[str] = set()
+        self._failed: Set[str] = set()

@@ -10,10 +10,10 @@ import signal
 import sys
 from typing import List
 
+from clusterwright.train.agent.ending import HANDED_OVER
 from clusterwright.train.agent.folder import Folder
 from clusterwright.train.agent.host import processes
 from clusterwright.train.agent.options import read
-from clusterwright.train.agent.supervisor import EXIT_HANDED_OVER
 
 SUPERVISOR = "clusterwright.train.agent.supervisor"
 
@@ -30,14 +30,14 @@ def main() -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
         signal.signal(number, pass_on)
-    code = EXIT_HANDED_OVER
+    code = HANDED_OVER
     for _ in range(options.successors + 1):
         child = processes.start(
             [sys.executable, "-m", SUPERVISOR, *sys.argv[1:]], os.environ, folder.at("job.out")
         )
         current[:] = [child.pid]
         code = child.wait()
-        if code >= 0 and code != EXIT_HANDED_OVER:
+        if code >= 0 and code != HANDED_OVER:
             return code
     return code if code >= 0 else 128 - code
 

@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Any, Dict, List, Optional, Set, Union
 
-from clusterwright.train.agent import beside, meeting, network, room, say, terms, wire
+from clusterwright.train.agent import beside, ending, meeting, network, room, say, terms, wire
 from clusterwright.train.agent import decide as d
 from clusterwright.train.agent.blame import first, host_fault, words
 from clusterwright.train.agent.copies import recall
@@ -31,9 +31,6 @@ BEATS_OF_SILENCE = 6  # a busy host may miss five
 LONGEST_BEAT_S = 1.0
 # How often an agent is started anew on a lost host: a reboot takes a lab host 2 s and a server minutes.
 REJOIN_S = 15.0
-
-EXIT = {d.FINISHED: 0, d.FAILED: 1, d.NO_PROGRESS: 4, d.CANCELLED: 143}
-EXIT_HANDED_OVER = 75  # sysexits.h EX_TEMPFAIL, for the stand-in alone; under Slurm a hand-over is a success
 
 
 class Supervisor:
@@ -67,8 +64,8 @@ class Supervisor:
         self.standing = Standing(folder, place.job_id, self.number, self.host, self.listener)
         self.peers = Peers(self.listener, folder.token(), self.hosts, options.silence, self.orders)
         self.hangs = hangs.Hangs(self.peers.tell)
-        self.meeting = meeting.Meeting()
-        self.apart: Set[str] = set()  # hosts that the ranks of others do not reach
+        self.meeting = meeting.Meeting(self.peers)
+        self.ending = ending.Ending(folder, place, self.events, self.say, local=options.local)
         self.rejoin: Dict[str, float] = dict.fromkeys(lost, self.began + LONGEST_BEAT_S)
         self.waiting: Optional[d.Start] = None
         self.faults: List[Dict[str, Any]] = []  # of this generation, as first.py reads them
@@ -203,14 +200,11 @@ class Supervisor:
 
     def hear_who_is_apart(self, host: str, message: wire.Message) -> None:
         """A host of the generation that its ranks' network does not join to the others trains no more."""
-        guilty = self.meeting.heard(host, message)
+        guilty, why = self.meeting.heard(host, message)
         if guilty in self.state.members and self.state.phase == d.RUNNING:
-            others = self.meeting.first if guilty != self.meeting.first else "the others"
-            why = f"nothing passes between it and {others} in the ranks' network"
             self.say(f"{guilty}: {why}")
             self.events.write("host_lost", self.state.generation, lost=guilty, why=why)
             self.blame("host_lost", lost=guilty, why=why)
-            self.apart.add(guilty)
             self.feed("apart", host=guilty, generation=self.state.generation)
 
     def blame(self, event: str, **fault: Any) -> None:
@@ -274,15 +268,10 @@ class Supervisor:
         for action in actions:
             self.do(action)
 
-    @property
-    def joined(self) -> Dict[str, Peer]:
-        """The agents whose hosts' ranks can reach each other, as far as is known."""
-        return {host: peer for host, peer in self.peers.here.items() if host not in self.apart}
-
     def newest_step(self, *, last: bool) -> int:
         """The newest step that a generation could begin with; what is in memory only counts with the `last` report."""
         on_disk = self.folder.newest_step(self.options.checkpoints)
-        found = recall.chosen(self.joined, on_disk) if last else None
+        found = recall.chosen(self.meeting.joined, on_disk) if last else None
         return found.step if found else on_disk
 
     def do(self, action: d.Action) -> None:
@@ -303,9 +292,10 @@ class Supervisor:
         elif isinstance(action, d.Drop):
             self.peers.drop(action.host, "does not end its ranks")
         elif isinstance(action, d.HandOver):
-            self.hand_over(action)
+            self.code = self.ending.hand_over(action, self.state.generation, self.began_with(d.FAILED))
         else:
-            self.end(action.outcome, action.why)
+            began = self.began_with(action.outcome)
+            self.code = self.ending.end(action.outcome, action.why, self.state.generation, began)
 
     def ask(self, why: str) -> None:
         """The ranks are to leave: those who read no file hear of a person's wish too."""
@@ -319,11 +309,15 @@ class Supervisor:
     def end_generation(self, action: d.Kill) -> None:
         """Say why, and what began it."""
         self.say(f"ending generation {action.generation}: {action.why}")
-        well = action.why == d.FINISHED or action.why in d.BY_WISH
-        began = "" if well else first.line(self.faults, self.options.ranks)
+        began = self.began_with(action.why)
         if began:
             self.say(f"first: {began}")
         self.events.write("generation_end", action.generation, why=action.why, first=began)
+
+    def began_with(self, why: str) -> str:
+        """What went wrong first in this generation; nothing where that is not why it ends."""
+        well = why in (d.FINISHED, d.CANCELLED, *d.BY_WISH)
+        return "" if well else first.line(self.faults, self.options.ranks)
 
     def start_ranks(self) -> None:
         """Every member is told the same, once the first one's store listens."""
@@ -335,7 +329,7 @@ class Supervisor:
         self.folder.remove("stop")
         self.faults = []
         os.makedirs(self.folder.at("logs", str(number)), exist_ok=True)
-        found = recall.chosen(self.joined, self.folder.newest_step(self.options.checkpoints))
+        found = recall.chosen(self.meeting.joined, self.folder.newest_step(self.options.checkpoints))
         begins: Dict[str, Any] = {"step": found.step, "source": "memory"} if found else {}
         words = f", from step {found.step} in memory" if found else ""
         self.say(f"generation {number} on {','.join(hosts)}, store at {first.address}:{port}{words}")
@@ -346,50 +340,14 @@ class Supervisor:
         message = {
             "start": number, "hosts": list(hosts), "address": first.address, "port": port,
             "environment": terms.environment(self.options, self.end_time), "patience": self.hangs.patience,
-            **recall.told(self.joined, hosts, found),
+            **recall.told(self.meeting.joined, hosts, found),
         }  # fmt: skip
         for host in hosts:
             if host in self.peers.here:
                 self.peers.here[host].store = 0  # each makes a new one, lest two generations meet
             self.peers.tell(host, message)
-        self.ask_who_reaches(number, first, port)
-
-    def ask_who_reaches(self, number: int, first: Peer, port: int) -> None:
-        """All agents but those known to be apart try the way to the store; torchrun's own does not listen yet."""
-        if self.options.launcher in ("torchrun", "static"):
-            return
-        self.meeting.begin(number, first.host, self.joined)
-        for host in set(self.joined) - {first.host}:
-            self.peers.tell(host, {"meet": number, "address": first.address, "port": port})
-
-    def hand_over(self, action: d.HandOver) -> None:
-        """A successor goes on; when Slurm refuses one, the run has failed."""
-        job_id, said = self.room.hand_over(action.lost)
-        if not job_id and self.room.stands_by:
-            self.say(f"{action.why}; Slurm refused a successor: {said}; the job that stands by follows")
-            self.code = 1
-            return
-        if not job_id:
-            self.end(d.FAILED, f"{action.why}; Slurm refused a successor: {said}")
-            return
-        self.say(f"successor {job_id}: {action.why}")
-        self.events.write(
-            "successor", self.state.generation, job_id=job_id, exclude=list(action.lost), why=action.why
-        )
-        self.events.write("job_end", self.state.generation, outcome="handed-over", why=action.why)
-        self.code = EXIT_HANDED_OVER if self.options.local else 0
-
-    def end(self, outcome: str, why: str) -> None:
-        """The run is over: nobody follows."""
-        self.room.cancel_standby()
-        began = "" if outcome in (d.FINISHED, d.CANCELLED) else first.line(self.faults, self.options.ranks)
-        why = f"{why}; first: {began}" if began else why
-        self.say(f"{outcome}: {why}")
-        self.folder.write(
-            "ended.json", {"outcome": outcome, "code": EXIT[outcome], "why": why, "time": time.time()}
-        )
-        self.events.write("job_end", self.state.generation, outcome=outcome, why=why)
-        self.code = EXIT[outcome]
+        if self.options.launcher not in ("torchrun", "static"):  # whose own store does not listen yet
+            self.meeting.ask(number, first, port)
 
     def farewell(self) -> None:
         """Agents end their ranks and leave with the job, or keep what they hold for whoever follows us inside it."""
