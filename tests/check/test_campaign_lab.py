@@ -32,7 +32,6 @@ COUNTED = {"link_errors"}  # judged by growth: a boot, as some faults end in, ta
 SLOW = {"torch_imports"}  # 2 s of processor a host: asked where it is the point
 ALL = tuple(each.id for each in all_checks())
 QUICK = tuple(name for name in ALL if name not in SLOW)
-FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,6 @@ class Fault:
     options: dict[str, str] = field(default_factory=dict)
     kernel: str = ""
     reboot: bool = False
-    clock: bool = False
     slow: bool = False
     subject: str = ""
     part: str = ""
@@ -94,8 +92,6 @@ FAULTS = {
 
 def plant(site, fault):
     """The damage is done."""
-    if fault.clock:
-        site.remote.run(fault.host, "cat > /usr/local/lib/ahead.so", stdin=FAKETIME.read_bytes())
     if fault.fault:
         lab.fault(site.cluster.name, fault.fault, fault.host, **fault.options)
     if fault.kernel:
@@ -165,9 +161,6 @@ def test_the_campaign_is_as_large_as_promised():
 def test_a_planted_fault_is_found_under_its_own_name(calm, name):
     """Host, part and severity are right, nothing else is told but its consequences, and its mend makes it well."""
     fault = FAULTS[name]
-    if fault.clock and not FAKETIME.exists():
-        pytest.skip("libfaketime is not installed (apt-get install libfaketime)")
-
     if fault.check in COUNTED:
         assert look(calm, lambda found: not found, only=COUNTED) == []
     with planted(calm, fault):

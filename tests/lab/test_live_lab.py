@@ -24,6 +24,14 @@ pytestmark = [
 ]
 NAME = "wright-test"
 HOSTS = ["control", "gpu-node1", "gpu-node2"]
+# Each takes a second; the last one waits until a time of day (sem_timedwait).
+WAITS = """import multiprocessing, threading, time
+held = multiprocessing.Semaphore(0)
+for wait in (lambda: time.sleep(1), lambda: threading.Event().wait(1), lambda: held.acquire(timeout=1)):
+    began = time.monotonic()
+    wait()
+    print(round(time.monotonic() - began))
+"""
 
 
 @pytest.fixture
@@ -281,6 +289,26 @@ def test_a_disk_that_is_read_only_takes_no_file(standing):
     lab.undo(NAME, "gpu-node1")
     on(standing, "gpu-node1", "touch /var/x /tmp/x")
     assert on(standing, "gpu-node1", "wc -l < /proc/self/mountinfo") == mounts
+
+
+def test_a_skewed_clock_is_another_time_for_all_that_begins(standing):
+    """Other hosts have the machine's, and waiting takes as long as it should; undone, or booted, the time is right."""
+    lab.fault(NAME, "clock-skew", "gpu-node1", by="-90m")
+    assert minutes_ahead(standing, "gpu-node1") == -90
+    assert minutes_ahead(standing, "gpu-node2") == 0
+    assert on(standing, "gpu-node1", f"python3 -c '{WAITS}'").split() == ["1", "1", "1"]
+    lab.undo(NAME, "gpu-node1")
+    assert minutes_ahead(standing, "gpu-node1") == 0
+    lab.fault(NAME, "clock-skew", "gpu-node1", by="1h")
+    lab.fault(NAME, "reboot-host", "gpu-node1")
+    assert minutes_ahead(standing, "gpu-node1") == 0
+    lab.undo(NAME, "gpu-node1")
+    assert on(standing, "gpu-node1", "test ! -e /etc/ld.so.preload && echo gone") == "gone"
+
+
+def minutes_ahead(state, host):
+    """By how much what begins on the host is told another time than we are."""
+    return round((float(on(state, host, "date +%s.%N")) - time.time()) / 60)
 
 
 def test_a_slow_host_gets_a_share_of_a_processor(standing):

@@ -20,17 +20,6 @@ from clusterwright.spec.load import load_cluster
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 NAME, SUBNETS = "bad", "10.207."
-FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
-AHEAD = "/usr/local/lib/ahead.so"
-# Hosts of a lab have the machine's clock. Two programs of the host are told another: Python, by which it answers
-# us, and munged. (All at once by /etc/ld.so.preload would end sshd, whose sandbox has no room for it.)
-CLOCK_AHEAD = f"""mkdir -p /etc/systemd/system/munge.service.d
-cd /usr/bin && real=$(readlink -f python3) && mv $real $real.real
-printf '#!/bin/bash\\nLD_PRELOAD={AHEAD} FAKETIME=+600s exec -a "$0" %s.real "$@"\\n' $real > $real; chmod 755 $real
-printf '[Service]\\nEnvironment=LD_PRELOAD={AHEAD} FAKETIME=+600s\\n' > /etc/systemd/system/munge.service.d/ahead.conf
-systemctl daemon-reload; systemctl restart munge"""
-CLOCK_RIGHT = """cd /usr/bin && real=$(readlink -f python3) && mv $real.real $real
-rm /etc/systemd/system/munge.service.d/ahead.conf; systemctl daemon-reload; systemctl restart munge"""
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
@@ -198,18 +187,14 @@ def test_troubles_at_once_are_named_each_with_its_mend(site, words, capsys):
     assert calm(capsys, site)
 
 
-@pytest.mark.skipif(
-    not FAKETIME.exists(), reason="libfaketime is not installed (apt-get install libfaketime)"
-)
 def test_a_clock_that_is_ten_minutes_off_is_named(site, words, capsys):
-    """Its Python and its munged are told a clock ten minutes ahead: its credentials are really refused."""
-    site.sh("gpu-node2", f"cat > {AHEAD}", stdin=FAKETIME.read_bytes())
-    site.sh("gpu-node2", CLOCK_AHEAD)
+    """Its credentials are really refused."""
+    lab.fault(site.cluster.name, "clock-skew", "gpu-node2")
     try:
         code, said = words(wright_apply, site.file, yes=True)
         found = faults_with(capsys, site, "gpu-node2", "clock_offset")
     finally:
-        site.sh("gpu-node2", CLOCK_RIGHT)
+        lab.undo(site.cluster.name, "gpu-node2")
 
     assert code == EXIT_FAILED, said
     assert "failed: gpu-node2: its clock is " in said

@@ -65,7 +65,7 @@ def _kinds() -> str:
 
 @lab.command(
     help="Break something: `wright lab fault KIND HOST`; `wright lab fault undo HOST|all` mends it.\n\n"
-    f"Kinds: {_kinds()}. Some take options: --network and --rate for links, --rate for disks, "
+    f"Kinds: {_kinds()}. Some take options: --network and --rate for links, --rate for disks, --by for clocks, "
     "--gpu, --xid and --link for GPUs, --port for RDMA."
 )
 def fault(

@@ -1,0 +1,75 @@
+"""A host's clock is off, ten minutes ahead unless said; undo sets it right, and so does a boot, as chronyd would.
+
+A virtual host has the machine's clock, so none can be set for it alone. Instead every program that begins from now on
+is told another time by a small library; what runs already keeps the machine's. (libfaketime breaks what waits:
+under 0.9.10 `time.sleep` of Python 3.11 fails.)
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from clusterwright.edge.processes import run
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.lab import boot
+from clusterwright.lab.gpus.library import compiler
+from clusterwright.lab.inside import must
+from clusterwright.lab.laying import lay
+from clusterwright.lab.layout import LabHost
+from clusterwright.lab.state import LabState
+from clusterwright.units import parse_duration
+
+OPTIONS = ("by",)
+LASTS = True
+_DEFAULT = "10m"  # twice what munge bears
+_FOLDER = "run/lab-clock"  # /run is empty after a boot, and what is not there is not loaded
+_SOURCE = Path(__file__).with_suffix(".c")
+_FLAGS = ("-std=c11", "-O1", "-Wall", "-Wextra", "-fPIC", "-shared", "-pthread")
+_AGAIN = "systemctl try-restart chrony munge slurmdbd slurmctld slurmd"
+_STRIKE = f"ln -sfn /{_FOLDER}/preload /etc/ld.so.preload && {_AGAIN}"
+_UNDO = f"rm -f /etc/ld.so.preload; [ ! -e /{_FOLDER} ] || {{ rm -r /{_FOLDER}; {_AGAIN}; }}"
+
+
+def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:  # noqa: ARG001 (every fault's signature)
+    """Where the option is no time, or nothing can be compiled here."""
+    _library(_by_s(options))
+
+
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
+    """What keeps the clock, munge and Slurm's services begin again with the other time."""
+    first = boot.init_of(lab.processes[host.name])
+    if first is None:
+        raise WrightError.of("lab-host-down", f"{host.name} is down", f"wright lab fault undo {host.name}")
+    files = {"skew.so": _library(_by_s(options)), "preload": f"/{_FOLDER}/skew.so\n".encode()}
+    lay(Path(f"/proc/{first}/root/{_FOLDER}"), files)
+    must(lab, host, "sh", "-c", _STRIKE)
+    return lab
+
+
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (same)
+    """The machine's time again, for the same services; a host that was booted meanwhile has it already."""
+    must(lab, host, "sh", "-c", _UNDO)
+    return lab
+
+
+def _by_s(options: Mapping[str, str]) -> int:
+    text = options.get("by", _DEFAULT)
+    try:
+        return parse_duration(text.removeprefix("-")) * (-1 if text.startswith("-") else 1)
+    except ValueError as why:
+        mend = "e.g. --by 10m, or --by=-90s for a clock that is behind"
+        raise WrightError.of("lab-fault-option", f"--by: {why}", mend, exit_code=EXIT_USAGE) from why
+
+
+def _library(by_s: int) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "skew.so"
+        what = (*_FLAGS, f"-DSKEW_S=({by_s})", "-o", str(made), str(_SOURCE))
+        with_what = compiler()
+        done = run((with_what, *what), timeout_s=60) if with_what else None
+        if done is None or not done.ok:
+            why = done.last_lines() if done else "there is no C compiler here"
+            raise WrightError.of("lab-missing-program", why, "apt-get install gcc libc6-dev")
+        return made.read_bytes()
