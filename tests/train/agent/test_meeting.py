@@ -63,11 +63,14 @@ class Told:
         self.told.append((host, message["meet"]))
 
 
+NOW = 100.0
+
+
 def asked(*hosts, number=3):
     """A meeting of these hosts, whose store is on the first."""
     peers = Told(*hosts)
     found = meeting.Meeting(peers)
-    found.ask(number, peers.here[hosts[0]], 29500)
+    found.ask(number, peers.here[hosts[0]], 29500, NOW)
     return found, peers
 
 
@@ -76,20 +79,28 @@ def asked(*hosts, number=3):
     [
         ((("b", True), ("c", True)), []),
         ((("c", True), ("b", False)), ["b"]),
+        ((("b", False), ("c", True)), ["b"]),
         ((("b", False), ("c", False)), ["a"]),
         ((("b", False),), []),
         ((("x", False), ("b", True), ("c", True)), []),
     ],
-    ids=["all meet", "one does not", "nobody does", "not all have answered", "nobody was asked"],
+    ids=[
+        "all meet",
+        "one does not",
+        "and says so first",
+        "nobody does",
+        "not all have answered",
+        "nobody was asked",
+    ],
 )
 def test_who_is_to_blame(answers, guilty):
     """One that others are not like; the store's own host where nobody comes through."""
     found, peers = asked("a", "b", "c")
 
-    told = [found.heard(host, {"met": 3, "well": well})[0] for host, well in answers]
+    told = [found.heard(host, {"met": 3, "well": well}) for host, well in answers]
 
     assert sorted(peers.told) == [("b", 3), ("c", 3)]
-    assert [each for each in told if each] == guilty
+    assert [host for each in told for host, _ in each] == guilty
     assert set(found.joined) == {"a", "b", "c"} - set(guilty)
 
 
@@ -97,8 +108,9 @@ def test_of_two_hosts_the_one_that_asked_is_blamed():
     """There is no witness; the other one can train on alone."""
     found, _ = asked("a", "b")
 
-    guilty, why = found.heard("b", {"met": 3, "well": False})
-    assert (guilty, why) == ("b", "nothing passes between it and a in the ranks' network")
+    assert found.heard("b", {"met": 3, "well": False}) == [
+        ("b", "nothing passes between it and a in the ranks' network")
+    ]
 
 
 def test_who_is_known_to_be_apart_is_no_witness():
@@ -107,14 +119,37 @@ def test_who_is_known_to_be_apart_is_no_witness():
     found.heard("c", {"met": 3, "well": True})
     found.heard("b", {"met": 3, "well": False})
     peers.told.clear()
-    found.ask(4, peers.here["a"], 29501)
+    found.ask(4, peers.here["a"], 29501, NOW + 1)
 
     assert peers.told == [("c", 4)]
-    assert found.heard("b", {"met": 4, "well": False}) == ("", "")
+    assert found.heard("b", {"met": 4, "well": False}) == []
+
+
+def test_who_met_once_is_asked_again_but_not_at_once():
+    """The ranks stand still; a cut network is found by that, and who answered well before has to answer again."""
+    found, peers = asked("a", "b", "c")
+    for host in ("b", "c"):
+        found.heard(host, {"met": 3, "well": True})
+    peers.told.clear()
+
+    found.ask_again(NOW + meeting.AGAIN_S - 1)
+    assert peers.told == []
+    found.ask_again(NOW + meeting.AGAIN_S)
+    assert sorted(peers.told) == [("b", 3), ("c", 3)]
+    assert found.heard("b", {"met": 3, "well": False}) == []
+    assert [host for host, _ in found.heard("c", {"met": 3, "well": True})] == ["b"]
+
+
+def test_without_a_first_question_there_is_no_second():
+    """Ranks that torchrun starts have a store of torchrun's."""
+    peers = Told("a", "b")
+    meeting.Meeting(peers).ask_again(NOW)
+
+    assert peers.told == []
 
 
 def test_an_answer_about_an_earlier_generation_says_nothing():
     """It took eight seconds, and another one has begun meanwhile."""
     found, _ = asked("a", "b", number=4)
 
-    assert found.heard("b", {"met": 3, "well": False}) == ("", "")
+    assert found.heard("b", {"met": 3, "well": False}) == []

@@ -1,19 +1,21 @@
 """Whether the hosts of a job reach the store of a generation, in the network of its ranks.
 
 Agents hear the supervisor in another network, so that one where nothing passes shows in ranks that wait, and in
-nothing else. Each agent connects to the store once and says whether that went; spares do too, as witnesses.
+nothing else. Each agent connects to the store and says whether that went, when a generation begins and when its
+ranks stand still; spares do too, as witnesses.
 """
 
 from __future__ import annotations
 
 import socket
 import threading
-from typing import Callable, Dict, Iterable, Set, Tuple
+from typing import Callable, Dict, Iterable, List, Set, Tuple
 
 from clusterwright.train.agent.peers import Peer, Peers
 from clusterwright.train.agent.wire import Message
 
 LIMIT_S = 8.0  # the kernel tries again after 1, 3 and 7 s (tcp(7), tcp_syn_retries)
+AGAIN_S = 10.0  # not while answers may still come; a thousand hosts may stand still while one of them saves
 
 
 def try_it(message: Message, own: str, answer: Callable[[Message], None]) -> None:
@@ -45,6 +47,7 @@ class Meeting:
     def __init__(self, peers: Peers) -> None:
         self._peers = peers
         self._apart: Set[str] = set()
+        self._port, self._asked_at = 0, 0.0
         self._begin(0, "", ())
 
     @property
@@ -52,28 +55,39 @@ class Meeting:
         """The agents whose hosts' ranks reach each other, as far as is known."""
         return {host: peer for host, peer in self._peers.here.items() if host not in self._apart}
 
-    def ask(self, number: int, first: Peer, port: int) -> None:
+    def ask(self, number: int, first: Peer, port: int, now: float) -> None:
         """All who are joined try the way to the store on the first host."""
         joined = self.joined
         self._begin(number, first.host, joined)
+        self._port, self._asked_at = port, now
         for host in set(joined) - {first.host}:
             self._peers.tell(host, {"meet": number, "address": first.address, "port": port})
 
-    def heard(self, host: str, message: Message) -> Tuple[str, str]:
-        """The host to blame and why, if this answer decides it; else nothing.
+    def ask_again(self, now: float) -> None:
+        """The ranks stand still: perhaps nothing passes any more; not asked where there was no question before."""
+        first = self._peers.here.get(self._first)
+        if first and now >= self._asked_at + AGAIN_S:
+            self.ask(self._number, first, self._port, now)
 
-        Who alone does not reach the store is to blame; where several do not and nobody does, it is the store's host.
+    def heard(self, host: str, message: Message) -> List[Tuple[str, str]]:
+        """The hosts to blame and why, as far as this answer decides it; mostly nobody.
+
+        Who does not reach the store, though others do, is to blame; where several do not and nobody does, it is the
+        store's host.
         """
         if message["met"] != self._number or host not in self._asked:
-            return "", ""
+            return []
         (self._well if message["well"] else self._failed).add(host)
-        if message["well"] or (len(self._well) + len(self._failed) < len(self._asked) and not self._well):
-            return "", ""
-        guilty, others = (
-            (host, self._first) if self._well or len(self._failed) == 1 else (self._first, "the others")
-        )
-        self._apart.add(guilty)
-        return guilty, f"nothing passes between it and {others} in the ranks' network"
+        if self._well:
+            guilty, others = sorted(self._failed - self._apart), self._first
+        elif self._failed != self._asked:
+            return []
+        elif len(self._failed) == 1:
+            guilty, others = [host], self._first
+        else:
+            guilty, others = [self._first], "the others"
+        self._apart.update(guilty)
+        return [(each, f"nothing passes between it and {others} in the ranks' network") for each in guilty]
 
     def _begin(self, number: int, first: str, asked: Iterable[str]) -> None:
         self._first, self._number, self._asked = first, number, frozenset(asked) - {first}

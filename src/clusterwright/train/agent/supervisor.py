@@ -191,7 +191,9 @@ class Supervisor:
         self.feed(kind, host=host, generation=message["exited"], why=mark)
 
     def hear_of_standstill(self, host: str, message: wire.Message) -> None:
-        """Ranks that are found hung end the generation."""
+        """Ranks that are found hung end the generation; before, it is seen whether all of them meet."""
+        if message.get("stalled") == self.state.generation and message["ranks"]:
+            self.meeting.ask_again(time.monotonic())
         for fault in self.hangs.heard(host, message, time.monotonic()):
             self.events.write("rank_hung", self.state.generation, **fault)
             self.blame("rank_hung", **fault)
@@ -200,12 +202,12 @@ class Supervisor:
 
     def hear_who_is_apart(self, host: str, message: wire.Message) -> None:
         """A host of the generation that its ranks' network does not join to the others trains no more."""
-        guilty, why = self.meeting.heard(host, message)
-        if guilty in self.state.members and self.state.phase == d.RUNNING:
-            self.say(f"{guilty}: {why}")
-            self.events.write("host_lost", self.state.generation, lost=guilty, why=why)
-            self.blame("host_lost", lost=guilty, why=why)
-            self.feed("apart", host=guilty, generation=self.state.generation)
+        for guilty, why in self.meeting.heard(host, message):
+            if guilty in self.state.members and self.state.phase == d.RUNNING:
+                self.say(f"{guilty}: {why}")
+                self.events.write("host_lost", self.state.generation, lost=guilty, why=why)
+                self.blame("host_lost", lost=guilty, why=why)
+                self.feed("apart", host=guilty, generation=self.state.generation)
 
     def blame(self, event: str, **fault: Any) -> None:
         """Remember what went wrong in this generation."""
@@ -347,7 +349,7 @@ class Supervisor:
                 self.peers.here[host].store = 0  # each makes a new one, lest two generations meet
             self.peers.tell(host, message)
         if self.options.launcher not in ("torchrun", "static"):  # whose own store does not listen yet
-            self.meeting.ask(number, first, port)
+            self.meeting.ask(number, first, port, time.monotonic())
 
     def farewell(self) -> None:
         """Agents end their ranks and leave with the job, or keep what they hold for whoever follows us inside it."""

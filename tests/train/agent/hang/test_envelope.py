@@ -26,6 +26,15 @@ def test_nothing_is_known_before_ranks_have_moved():
     assert Envelope().limits() == Limits(600, 600)
 
 
+def test_who_was_stopped_is_given_seconds_only():
+    """However long steps take, unless the job file says otherwise."""
+    assert Envelope().limits(stopped=True) == Limits(envelope.STOPPED_S, 600)
+    assert taught([10.0] * 20).limits(patience=4, stopped=True).behind == envelope.STOPPED_S
+    assert taught([0.1] * 20).limits(stopped=True).behind == envelope.LEAST_S
+    assert Envelope(90.0).limits(stopped=True) == Limits(90.0, 90.0)
+    assert Envelope("never").limits(stopped=True).behind == math.inf
+
+
 @given(st.lists(seconds, min_size=envelope.ENOUGH, max_size=600))
 def test_the_limit_is_well_above_nearly_all_steps(usual):
     """Eight times what 95 of 100 take, and never less than a second."""

@@ -21,7 +21,8 @@ def rank(number, groups=None, **more):
 def suspected(*ranks):
     """Numbers of those that are suspected, when these are all."""
     still = [inquiry.Rank(host="a", **one) for one in ranks]
-    return [each.rank for each in inquiry.suspects(still) or inquiry.overdue(still)]
+    chosen = inquiry.stopped(still) or inquiry.suspects(still) or inquiry.overdue(still)
+    return [each.rank for each in chosen]
 
 
 def found(number, verdict="hung", *, proven=False):
@@ -107,6 +108,14 @@ def test_nothing_is_asked_before_every_host_has_spoken():
 
     assert case.due(0.3) == {"b": [1]}
     assert case.due(0.4) == {}
+
+
+def test_a_stopped_rank_is_asked_about_before_the_others_stand_still_for_long():
+    """Its host says so; the others' limits may be far."""
+    case = Inquiry(["a", "b"])
+    case.heard("a", [rank(0, state="T")], 0.5, 0.0)
+
+    assert case.due(0.1) == {"a": [0]}
 
 
 def test_what_was_said_long_ago_counts_no_more():

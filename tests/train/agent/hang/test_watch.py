@@ -1,6 +1,8 @@
 import math
 import os
 import random
+import signal
+import subprocess
 from bisect import bisect_right
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterwright.train.agent.hang import progress
+from clusterwright.train.agent.hang.envelope import STOPPED_S
 from clusterwright.train.agent.hang.inquiry import Inquiry
 from clusterwright.train.agent.hang.watch import LOOK_S, Watch, Watched
 
@@ -110,6 +113,24 @@ def test_a_rank_that_hangs_is_found_in_three_seconds(rank, shows_steps):
     assert [each.rank for each in hung] == [rank]
     assert verdict - hangs <= 3
     assert len(examinations) == 1
+
+
+def test_a_stopped_rank_is_said_within_seconds_however_long_steps_take():
+    """Nothing is known of this training yet: its limit is ten minutes."""
+    pages, process = progress.Pages(1), subprocess.Popen(("sleep", "60"))
+    watch = Watch()
+    watch.begin([Watched(0, process.pid, pages[0])], START_S)
+    try:
+        looks = [START_S + number * LOOK_S for number in range(1, 25)]
+        assert [watch.look(now) for now in looks[:-1]] == [None] * 23
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        (said,) = watch.look(looks[-1]).ranks
+    finally:
+        process.kill()
+        process.wait()
+
+    assert (said["state"], said["limit_s"]) == ("T", STOPPED_S)
 
 
 def test_a_rank_that_works_while_the_others_wait_is_not_hung():

@@ -11,6 +11,7 @@ from collections import deque
 from typing import Deque, NamedTuple, Union
 
 LEAST_S = 1.0
+STOPPED_S = 3.0  # who was stopped by a signal does nothing, however long a step may take
 TIMES = 8  # a step that takes eight times as long as nearly all others
 NEARLY_ALL = 0.95
 REMEMBERED = 512
@@ -63,12 +64,13 @@ class Envelope:
         """Whether a rank that has not moved yet is known to be one that will."""
         return not isinstance(self._hang, str) or bool(self._usual)
 
-    def limits(self, patience: float = 1) -> Limits:
+    def limits(self, patience: float = 1, *, stopped: bool = False) -> Limits:
         """What holds now; `patience` grows with each verdict that may have been wrong."""
         if self._hang == "never":
             return Limits(math.inf, math.inf)
         if isinstance(self._hang, str):
-            return Limits(self._behind() * patience, self._everyone() * patience)
+            behind = self._behind() * patience
+            return Limits(min(behind, STOPPED_S) if stopped else behind, self._everyone() * patience)
         return Limits(self._hang, self._hang)
 
     def _behind(self) -> float:

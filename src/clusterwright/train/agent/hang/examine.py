@@ -96,14 +96,14 @@ def enough(looks: Sequence[Look]) -> bool:
     """A second in which the process was let run has been seen, or too much time has passed for that."""
     first, last = looks[0], looks[-1]
     seconds = last.at - first.at
-    if last.state == "T":
+    if last.state == stacks.STOPPED:
         return len(looks) > 1
     return seconds - (last.waited_s - first.waited_s) >= EVIDENCE_S - APART_S / 10 or seconds >= MOST_S
 
 
 def judge(looks: Sequence[Look]) -> Finding:
     """What the looks say; the first has no stacks yet, since it was the one that asked for them."""
-    if looks[-1].state == "T":
+    if looks[-1].state == stacks.STOPPED:
         return Finding(HUNG, "stopped by a signal (state T)", proven=True)
     spent = _spent(looks)
     answers = [one.stacks[-1] for one in looks if one.stacks]

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
+from clusterwright.train.agent.hang import stacks
+
 LATE_S = 2.0  # what was to be said again may be late by so much
 ANSWER_S = 15.0  # an examination takes one second, and at most ten
 AGAIN_S = 30.0
 
-STOPPED = "T"
 _PAUSED = 2
 
 
@@ -78,7 +79,7 @@ class Inquiry:
             return {}
         fresh = {host: said for host, (until, said) in self._said.items() if now < until}
         still = [rank for said in fresh.values() for rank in said]
-        first = suspects(still) if self._members <= set(fresh) else []
+        first = stopped(still) or (suspects(still) if self._members <= set(fresh) else [])
         chosen = first or overdue(still)
         self._asked, self._asked_at, self._hung = {each.rank: each for each in chosen}, now, []
         self._everyone, self._excused = not first, False
@@ -104,11 +105,13 @@ class Inquiry:
         return self._hung
 
 
+def stopped(still: Sequence[Rank]) -> List[Rank]:
+    """Those that a signal has stopped for too long, whatever the others do."""
+    return [each for each in still if each.state == stacks.STOPPED and each.still_s >= each.limit_s]
+
+
 def suspects(still: Sequence[Rank]) -> List[Rank]:
-    """Of all ranks of a generation, those that hold the others up for too long, with proof or without."""
-    stopped = [each for each in still if each.state == STOPPED and each.still_s >= each.limit_s]
-    if stopped:
-        return stopped
+    """Of all ranks of a generation, those that hold the others up for too long."""
     late = {each.rank for each in behind(still)}
     return [
         each

@@ -18,6 +18,7 @@ from typing import List, Sequence, Tuple
 SIGNAL = signal.SIGRTMIN + 13
 VARIABLE = "CLUSTERWRIGHT_STACKS"
 TIME_TO_WRITE_S = 0.2
+STOPPED = "T"  # what `state` says of a process that a signal has stopped
 
 _THREAD = re.compile(
     r"^(?:Current thread|Thread) 0x[0-9a-f]+[^\n]*\(most recent call first\):$", re.MULTILINE

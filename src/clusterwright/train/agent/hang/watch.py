@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from clusterwright.train.agent.hang import stacks
-from clusterwright.train.agent.hang.envelope import Envelope, Limits
+from clusterwright.train.agent.hang.envelope import STOPPED_S, Envelope, Limits
 from clusterwright.train.agent.hang.progress import Page, Shown
 
 LOOK_S = 0.2
@@ -64,8 +64,8 @@ class Watch:
             self._since = {rank: since + late for rank, since in self._since.items()}
         for each in self._ranks:
             self._note(each, now, first=each is self._ranks[0])
-        limits = self.envelope.limits(self._patience)
         stood = max((self._stands(each, now) for each in self._ranks), default=0.0)
+        limits = self.envelope.limits(self._patience, stopped=self._stopped(now))
         if not self._to_be_said(stood, now, limits):
             return None
         self._said, self._said_stood = now, stood
@@ -90,6 +90,10 @@ class Watch:
         if first:
             seconds = _seconds_each(before, shown, stood)
             self.envelope.saw(seconds, stood)
+
+    def _stopped(self, now: float) -> bool:
+        still = (each for each in self._ranks if self._stands(each, now) > STOPPED_S)
+        return any(stacks.state(each.pid) == stacks.STOPPED for each in still)
 
     def _stands(self, each: Watched, now: float) -> float:
         return now - self._since[each.rank]
