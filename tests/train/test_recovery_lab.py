@@ -160,22 +160,6 @@ def test_a_host_whose_ranks_network_passes_nothing_is_replaced(trial):
     trial.enough()
 
 
-@pytest.mark.parametrize("fault", ["half-open-link", "cut-link"])
-def test_a_network_that_passes_nothing_is_found_when_ranks_stand_still(trial, fault):
-    """Nobody is behind and nothing has died; it is not waited until they are taken for hung."""
-    trial.submit(recovery={"on_host_loss": "spare", "spare_nodes": 1}).until("step", 12)
-    _, victim = trial.members()
-    at = time.time()
-    lab.fault(trial.where.cluster.name, fault, victim, network="compute")
-
-    (lost,) = trial.until("host_lost", lost=victim)
-    assert "in the ranks' network" in lost["why"]
-    recovered(trial, at)
-    assert trial.events("rank_hung") == []
-    assert victim not in trial.events("generation_start")[-1]["hosts"]
-    trial.enough()
-
-
 def test_the_hosts_left_go_on_alone(trial):
     """`shrink` with nobody to replace the killed host."""
     trial.submit(recovery={"on_host_loss": "shrink"}, elastic={"min_nodes": 1}).until("step", 7)

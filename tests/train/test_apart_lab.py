@@ -1,0 +1,26 @@
+"""The ranks' network of one host stops passing anything in the middle of a training. Needs root."""
+
+import pytest
+
+from clusterwright import lab
+
+pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(600)]
+
+
+@pytest.mark.parametrize("fault", ["half-open-link", "cut-link"])
+def test_a_network_that_passes_nothing_is_found_when_ranks_stand_still(training, fault):
+    """Nobody is behind and nothing has died; it is not waited until ranks are taken for hung."""
+    struck = training(400, recovery={"on_host_loss": "spare", "spare_nodes": 1})
+    struck.until_step(30)
+    batch = struck.until("job_start")[0]["host"]
+    victim = next(host for host in struck.until("generation_start")[0]["hosts"] if host != batch)
+    lab.fault(struck.where.cluster.name, fault, victim, network="compute")
+    (lost,) = struck.until("host_lost", lost=victim)
+    struck.until("step", generation=2)
+    struck.finish()
+
+    assert "in the ranks' network" in lost["why"]
+    assert struck.events("rank_hung") == []
+    assert victim not in struck.events("generation_start")[-1]["hosts"]
+    assert len(struck.events("job_start")) == 1
+    assert [step for step, found in struck.losses().items() if len(found) > 1] == []
