@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(600)]
 
 
 @pytest.mark.parametrize("fault", ["half-open-link", "cut-link"])
-def test_a_network_that_passes_nothing_is_found_when_ranks_stand_still(training, fault):
+def test_a_network_that_passes_nothing_any_more_is_found(training, fault):
     """Nobody is behind and nothing has died; it is not waited until ranks are taken for hung."""
     struck = training(400, recovery={"on_host_loss": "spare", "spare_nodes": 1})
     struck.until_step(30)

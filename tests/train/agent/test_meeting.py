@@ -126,7 +126,7 @@ def test_who_is_known_to_be_apart_is_no_witness():
 
 
 def test_who_met_once_is_asked_again_but_not_at_once():
-    """The ranks stand still; a cut network is found by that, and who answered well before has to answer again."""
+    """A network that is cut later is found by that: who answered well before has to answer again."""
     found, peers = asked("a", "b", "c")
     for host in ("b", "c"):
         found.heard(host, {"met": 3, "well": True})
@@ -138,6 +138,17 @@ def test_who_met_once_is_asked_again_but_not_at_once():
     assert sorted(peers.told) == [("b", 3), ("c", 3)]
     assert found.heard("b", {"met": 3, "well": False}) == []
     assert [host for host, _ in found.heard("c", {"met": 3, "well": True})] == ["b"]
+
+
+def test_a_store_is_not_asked_by_too_many_at_once():
+    """Four thousand hosts take forty seconds."""
+    found, peers = asked(*(f"n{number}" for number in range(4001)))
+    peers.told.clear()
+
+    found.ask_again(NOW + meeting.AGAIN_S)
+    assert peers.told == []
+    found.ask_again(NOW + 40)
+    assert len(peers.told) == 4000
 
 
 def test_without_a_first_question_there_is_no_second():

@@ -1,21 +1,23 @@
 """Whether the hosts of a job reach the store of a generation, in the network of its ranks.
 
 Agents hear the supervisor in another network, so that one where nothing passes shows in ranks that wait, and in
-nothing else. Each agent connects to the store and says whether that went, when a generation begins and when its
-ranks stand still; spares do too, as witnesses.
+nothing else. Each agent connects to the store now and then, and says whether that went; spares do too, as witnesses.
 """
 
 from __future__ import annotations
 
 import socket
 import threading
+import time
 from typing import Callable, Dict, Iterable, List, Set, Tuple
 
 from clusterwright.train.agent.peers import Peer, Peers
 from clusterwright.train.agent.wire import Message
 
-LIMIT_S = 8.0  # the kernel tries again after 1, 3 and 7 s (tcp(7), tcp_syn_retries)
-AGAIN_S = 10.0  # not while answers may still come; a thousand hosts may stand still while one of them saves
+LIMIT_S = 8.0  # the kernel tries again after 1, 3 and 7 s (tcp(7), tcp_syn_retries); a switch's port comes back in less
+AGAIN_S = 10.0  # when every answer is there
+MOST_PER_S = 100  # connections to one store
+PAUSE_S = 0.5  # where there is no way at all, the kernel says so at once
 
 
 def try_it(message: Message, own: str, answer: Callable[[Message], None]) -> None:
@@ -31,13 +33,15 @@ def _try(
     answer: Callable[[Message], None],
     limit_s: float = LIMIT_S,
 ) -> None:
-    well = True
-    try:
-        socket.create_connection(place, timeout=limit_s, source_address=(own, 0)).close()
-    except ConnectionError:
-        pass  # refused or reset: the store is gone already, and its host has answered
-    except OSError:
-        well = False
+    well, until = False, time.monotonic() + limit_s
+    while not well and (left := until - time.monotonic()) > 0:
+        try:
+            socket.create_connection(place, timeout=left, source_address=(own, 0)).close()
+            well = True
+        except ConnectionError:
+            well = True  # refused or reset: the store is gone already, and its host has answered
+        except OSError:
+            time.sleep(PAUSE_S)
     answer({"met": number, "well": well})
 
 
@@ -64,9 +68,9 @@ class Meeting:
             self._peers.tell(host, {"meet": number, "address": first.address, "port": port})
 
     def ask_again(self, now: float) -> None:
-        """The ranks stand still: perhaps nothing passes any more; not asked where there was no question before."""
+        """Of the same generation, now and then: perhaps nothing passes any more."""
         first = self._peers.here.get(self._first)
-        if first and now >= self._asked_at + AGAIN_S:
+        if first and now >= self._asked_at + max(AGAIN_S, len(self._asked) / MOST_PER_S):
             self.ask(self._number, first, self._port, now)
 
     def heard(self, host: str, message: Message) -> List[Tuple[str, str]]:

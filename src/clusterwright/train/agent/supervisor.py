@@ -191,9 +191,7 @@ class Supervisor:
         self.feed(kind, host=host, generation=message["exited"], why=mark)
 
     def hear_of_standstill(self, host: str, message: wire.Message) -> None:
-        """Ranks that are found hung end the generation; before, it is seen whether all of them meet."""
-        if message.get("stalled") == self.state.generation and message["ranks"]:
-            self.meeting.ask_again(time.monotonic())
+        """Ranks that are found hung end the generation."""
         for fault in self.hangs.heard(host, message, time.monotonic()):
             self.events.write("rank_hung", self.state.generation, **fault)
             self.blame("rank_hung", **fault)
@@ -247,6 +245,8 @@ class Supervisor:
         self.room.reap()
         if self.let_go_if_followed() or self.standing.cut_off:
             return
+        if self.state.phase == d.RUNNING:
+            self.meeting.ask_again(now)
         why = self.wishes.why(now, self.state.asked)
         if why:
             self.feed("asked", why=why)
