@@ -440,12 +440,41 @@ def test_a_broken_host_is_left_out_even_when_it_comes_back():
 
 def test_a_host_that_reaches_no_others_counts_as_lost_and_trains_no_more():
     """It is there, and its agent is heard: the spare trains in its place; without one the file says what follows."""
-    events = on("apart", "b", generation=1), on("idle", "a", generation=1), on("idle", "b", generation=1)
+    events = on("apart", "b"), on("idle", "a", generation=1), on("idle", "b", generation=1)
     state, actions = told(SPARE, *events, state=running())
 
     assert actions[0] == Kill(1, ("a", "b"), "host-lost")
     assert actions[-1] == Start(2, ("a", "c"))
     assert (state.barred, state.lost) == (("b",), ("b",))
+
+
+def test_a_host_that_is_found_apart_while_its_ranks_are_being_ended_trains_no_more():
+    """Their connections broke a moment before."""
+    events = (
+        on("failed", "b", generation=1, why=""),
+        on("apart", "b"),
+        on("idle", "a", generation=1),
+        on("idle", "b", generation=1),
+    )
+    state, actions = told(SPARE, *events, state=running())
+
+    assert actions[-1] == Start(2, ("a", "c"))
+    assert (state.barred, state.lost) == (("b",), ("b",))
+
+
+def test_a_spare_that_is_apart_replaces_nobody():
+    """The training goes on; when a host is lost, there is no other."""
+    state, actions = told(SPARE, on("apart", "c"), state=running())
+    assert actions == []
+    _, actions = told(
+        SPARE,
+        on("joined", "c", now=11),
+        on("lost", "b", now=12),
+        on("idle", "a", generation=1, now=13),
+        state=state,
+    )
+
+    assert not [each for each in actions if isinstance(each, Start)]
 
 
 def test_a_host_that_fails_twice_in_a_row_makes_room_for_a_spare():

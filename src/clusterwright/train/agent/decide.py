@@ -159,11 +159,10 @@ def _present(state: State, event: Event) -> State:
             joined_at=event.now,
         )
     if event.kind == "lost":
-        return replace(
-            state,
-            ready=_without(state.ready, event.host),
-            lost=(*_without(state.lost, event.host), event.host),
-        )
+        return _away(state, event.host)
+    if event.kind == "apart":
+        barred = _bar(state, event.host)
+        return barred if event.host in state.members else _away(barred, event.host)
     return state
 
 
@@ -191,8 +190,8 @@ def _running(policy: Policy, state: State, event: Event, *, newly_asked: bool) -
         failed = replace(state, failed=event.why, failed_on=event.host)
         failed = _bar(failed, event.host) if event.kind == "broken" else failed
         return _stop(failed, event, STOPPED if state.asked else RANKS_FAILED)
-    if event.generation == state.generation and event.kind == "apart":
-        return _stop(_bar(state, event.host), event, STOPPED if state.asked else HOST_LOST)
+    if event.kind == "apart" and event.host in state.members:
+        return _stop(state, event, STOPPED if state.asked else HOST_LOST)
     if event.generation == state.generation and event.kind == "hung":
         hung = replace(state, failed="", failed_on=event.host)
         return _stop(hung, event, STOPPED if state.asked else HUNG)
@@ -245,9 +244,7 @@ def _stopping(policy: Policy, state: State, event: Event) -> Decision:
     if event.kind == "lost" and event.host in state.members and state.why in (RANKS_FAILED, HUNG):
         state = replace(state, why=HOST_LOST)  # the host took the ranks with it, and was only noticed now
     if busy and event.now >= state.since + CLEAR_S:
-        lost = replace(
-            state, busy=(), ready=_without(state.ready, *busy), lost=(*_without(state.lost, *busy), *busy)
-        )
+        lost = replace(_away(state, *busy), busy=())
         drops: tuple[Action, ...] = tuple(Drop(host) for host in busy)
         after, actions = _next(policy, lost, event)
         return after, drops + actions
@@ -268,8 +265,7 @@ def _next(policy: Policy, state: State, event: Event) -> Decision:
         return state, ()
     barred = tuple(host for host in state.members if host in state.barred and host in state.ready)
     if barred or state.why in (HOST_LOST, GROWN):
-        away = replace(state, ready=_without(state.ready, *barred), lost=(*state.lost, *barred))
-        return _after_loss(policy, away, event)
+        return _after_loss(policy, _away(state, *barred), event)
     return _after_failure(policy, state, event)
 
 
@@ -360,6 +356,11 @@ def _end(state: State, outcome: str, why: str) -> Decision:
 def _bar(state: State, host: str) -> State:
     """The host trains no more in this job, even if it says that it is ready."""
     return replace(state, barred=(*_without(state.barred, host), host))
+
+
+def _away(state: State, *hosts: str) -> State:
+    """These hosts count as lost."""
+    return replace(state, ready=_without(state.ready, *hosts), lost=(*_without(state.lost, *hosts), *hosts))
 
 
 def _without(hosts: tuple[str, ...], *gone: str) -> tuple[str, ...]:

@@ -199,13 +199,13 @@ class Supervisor:
             self.feed("hung", host=self.hangs.guilty, generation=self.state.generation)
 
     def hear_who_is_apart(self, host: str, message: wire.Message) -> None:
-        """A host of the generation that its ranks' network does not join to the others trains no more."""
+        """A host that its ranks' network does not join to the others trains no more."""
         for guilty, why in self.meeting.heard(host, message):
-            if guilty in self.state.members and self.state.phase == d.RUNNING:
-                self.say(f"{guilty}: {why}")
-                self.events.write("host_lost", self.state.generation, lost=guilty, why=why)
+            self.say(f"{guilty}: {why}")
+            self.events.write("host_lost", self.state.generation, lost=guilty, why=why)
+            if guilty in self.state.members:
                 self.blame("host_lost", lost=guilty, why=why)
-                self.feed("apart", host=guilty, generation=self.state.generation)
+            self.feed("apart", host=guilty)
 
     def blame(self, event: str, **fault: Any) -> None:
         """Remember what went wrong in this generation."""
