@@ -35,6 +35,16 @@ def test_a_fault_that_cannot_be_is_refused_before_any_lab_is_looked_for(kind, op
         faults.fault("no-such-lab", kind, "gpu-node1", **options)
 
 
+@pytest.mark.parametrize("by", ["noon", "--5s", "10"])
+def test_a_clock_is_off_by_a_time_with_its_unit(by):
+    """What is no duration is refused before anything is noted; a minus is a clock that is behind."""
+    skew = faults.kinds()["clock-skew"]
+
+    with pytest.raises(WrightError, match=r"lab-fault-option.*--by"):
+        skew.refuse(None, None, {"by": by})
+    skew.refuse(None, None, {"by": "-1h30m"})
+
+
 def test_links_are_those_of_the_network_named_or_all(planned):
     """A network that the host is not on is refused."""
     host = planned.host("gpu-node1")

@@ -1,0 +1,118 @@
+"""Which alerts fire, or begin to, while nothing is wrong: trainings one after another on a lab with monitoring.
+
+    python bench/healthy.py [--minutes 60]
+
+Needs root. Makes a lab `healthy` of three hosts in subnets of its own, applies it with Prometheus and its rules, and
+asks that Prometheus at the end. Printed: trainings and how each ended, scrapes that failed, and every alert of that
+time with its state; goal: none that fires in an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from clusterwright import lab
+from clusterwright.build.apply import apply, remote_of
+from clusterwright.edge.ssh import Ssh
+from clusterwright.spec.cluster import Cluster
+from clusterwright.spec.job import Job
+from clusterwright.spec.load import load_cluster
+from clusterwright.train import launch
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
+CHANGES = {
+    "name: lab\n": "name: healthy\n",
+    "10.77.": "10.98.",
+    "gpu-node[1-4]": "gpu-node[1-2]",
+    "# monitoring: {node_exporter: true, prometheus: true, retention: 30d}\n": "monitoring: {prometheus: true}\n",
+}
+# Its processors have little to do, as where GPUs compute.
+TRAIN = """
+import time
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+from clusterwright.train import runtime
+run = runtime.start(seed=1)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 1))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+run.track(model=model, optimizer=optimizer)
+data = torch.randn(4096, 64, generator=torch.Generator().manual_seed(0))
+sampler = runtime.Sampler(4096, batch=32, seed=5)
+for (x,) in run.steps(DataLoader(TensorDataset(data), batch_sampler=sampler), until=300):
+    time.sleep(0.4)
+    loss = (model(x).squeeze(1) - x.sum(1)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    run.step(loss)
+run.finish()
+"""
+JOB = {
+    "name": "healthy", "command": ["/shared/healthy.py"], "nodes": 2, "gpus_per_node": 1, "time": "10m",
+    "user": "alice", "checkpoint": {"every": "50 steps"},
+}  # fmt: skip
+FIRST_S = 120.0  # Prometheus has seen everything once, and what is counted from the first scrape has begun
+
+
+def main() -> None:
+    """Run, ask and print."""
+    parser = argparse.ArgumentParser(description="Alerts while nothing is wrong.")
+    parser.add_argument("--minutes", type=float, default=60)
+    minutes = parser.parse_args().minutes
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "cluster.yaml"
+        text = EXAMPLE.read_text()
+        for old, new in CHANGES.items():
+            text = text.replace(old, new)
+        file.write_text(text)
+        cluster = load_cluster(file)
+        try:
+            lab.up(cluster)
+            remote = remote_of(cluster)
+            if wrong := apply(cluster, str(file), remote).failed:
+                raise SystemExit(f"apply failed on {wrong}")
+            time.sleep(FIRST_S)
+            report(cluster, remote, minutes)
+        finally:
+            lab.down(cluster.name)
+
+
+def report(cluster: Cluster, remote: Ssh, minutes: float) -> None:
+    """Train for so long, then say what Prometheus saw."""
+    remote.run(cluster.control.name, "cat > /shared/healthy.py", stdin=TRAIN.encode())
+    there, began, outcomes = launch.There(remote, cluster.control.name), time.monotonic(), []
+    while time.monotonic() - began < 60 * minutes:
+        run = launch.submit(Job.model_validate(JOB, strict=False), cluster, remote)
+        outcomes.append(launch.wait(run, there, limit_s=600).outcome)
+    window = f"[{int(time.monotonic() - began)}s]"
+    failed = asked(remote, f"sum(count_over_time(up{window}) - sum_over_time(up{window}))")
+    print(f"{minutes:g} min, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} at the end")
+    print(f"trainings: {len(outcomes)}, {outcomes.count('finished')} finished")
+    print(f"scrapes that failed: {failed[0]['value'][1] if failed else 'unknown'}")
+    told = 'ALERTS{alertname!="Watchdog"}'  # that one always fires: its silence is the alarm
+    alerts = asked(remote, f"max by (alertname, alertstate, node, run) (max_over_time({told}{window}))")
+    for one in sorted(
+        alerts, key=lambda found: (found["metric"]["alertstate"], found["metric"]["alertname"])
+    ):
+        print(" ".join(f"{name}={value}" for name, value in sorted(one["metric"].items())))
+    print(f"alerts that fired: {sum(one['metric']['alertstate'] == 'firing' for one in alerts)} (goal: 0)")
+
+
+def asked(remote: Ssh, query: str) -> list[dict[str, Any]]:
+    """The answer of the lab's Prometheus."""
+    command = f"promtool query instant -o json http://127.0.0.1:9090 {json.dumps(query)}"
+    done = remote.run("control", command, timeout_s=60)
+    if not done.ok:
+        raise SystemExit(f"{query}: {done.last_lines()}")
+    found: list[dict[str, Any]] = json.loads(done.out)
+    return found
+
+
+if __name__ == "__main__":
+    main()
