@@ -126,6 +126,19 @@ def test_knobs_are_those_that_can_matter_to_the_job():
     assert named(job(gpus_per_node=4))["OMP_NUM_THREADS"].values == ("1", "2", "4", "8")
 
 
+def test_a_recipe_has_its_own_knobs():
+    """Readers where it has any; pieces of a batch unless statistics are taken over them."""
+    pictures = {"command": None, "recipe": "resnet", "gpus_per_node": 4}
+    plain, grouped = named(job(**pictures)), named(job(**pictures, arguments={"norm": "group", "workers": 2}))
+
+    assert plain["arguments.workers"].values == ("0", "1", "2", "4")
+    assert "arguments.microbatch" not in plain
+    assert grouped["arguments.microbatch"].values == ("32", "128", "256")
+    assert usual(job(**pictures), Place("gloo", "compute", 16))["arguments.workers"] == "-1"
+    assert "arguments.workers" not in named(job(command=None, recipe="bert"))
+    assert named(job(command=None, recipe="bert"))["arguments.microbatch"].values == ("4", "16", "32")
+
+
 def test_what_is_usual_is_said_as_the_file_would_say_it():
     """So that it is not tried beside itself."""
     found = usual(job(gradients={"bucket": "1024KiB"}), Place("gloo", "compute", 16))

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from clusterwright.check.tune.knobs import Knob, of_network
 from clusterwright.spec.job import Job
+from clusterwright.spec.recipes import arguments_of
 from clusterwright.units import MiB, format_size
-
-MICROBATCH = 8  # what the recipe gpt does where the file says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +22,12 @@ class Place:
 
 def knobs(job: Job, place: Place) -> tuple[Knob, ...]:
     """Those that can matter to this job."""
-    return (*_threads(job, place), *(_gradients(place) if job.nodes > 1 else ()), *_pieces(job))
+    return (
+        *_threads(job, place),
+        *(_gradients(place) if job.nodes > 1 else ()),
+        *_pieces(job),
+        *_readers(job, place),
+    )
 
 
 def usual(job: Job, place: Place) -> dict[str, str]:
@@ -35,8 +39,14 @@ def usual(job: Job, place: Place) -> dict[str, str]:
         "NCCL_SOCKET_IFNAME": place.interface,
         "gradients.bucket": format_size(said.bucket or 25 * MiB),
         "gradients.compress": said.compress,
-        "arguments.microbatch": str(job.arguments.get("microbatch", MICROBATCH)),
+        **{f"arguments.{name}": _argument(job, name) for name in ("microbatch", "workers")},
     }
+
+
+def _argument(job: Job, name: str) -> str:
+    """Of our recipe, as it is now; nothing where there is none of that name."""
+    known = {**arguments_of(job.recipe), **job.arguments} if job.recipe else {}
+    return str(known.get(name, ""))
 
 
 def _threads_of_a_rank(job: Job, place: Place) -> int:
@@ -63,9 +73,17 @@ def _gradients(place: Place) -> Iterator[Knob]:
 
 
 def _pieces(job: Job) -> Iterator[Knob]:
-    """The recipe keeps the batch of a step by accumulation, whatever its pieces."""
-    if job.recipe == "gpt" and not (job.parallel and job.parallel.micro_batch > 1):
-        now = int(job.arguments.get("microbatch", MICROBATCH))
-        sizes = (str(size) for size in (now // 2, now * 2, now * 4) if size > 0)
+    """A recipe keeps the batch of a step by accumulation, whatever its pieces; statistics of a piece are its own."""
+    now, norm = _argument(job, "microbatch"), _argument(job, "norm")
+    if now.isdecimal() and norm != "batch" and not (job.parallel and job.parallel.micro_batch > 1):
+        sizes = (str(size) for size in (int(now) // 2, int(now) * 2, int(now) * 4) if size > 0)
         why = "larger pieces use a device better and take more memory; the batch of a step stays"
         yield Knob("arguments.microbatch", tuple(sizes), why)
+
+
+def _readers(job: Job, place: Place) -> Iterator[Knob]:
+    """Processes that read ahead, as many as a rank has CPUs; the recipe's own way is to choose by its first steps."""
+    if _argument(job, "workers"):
+        share = _threads_of_a_rank(job, place)
+        counts = ("0", *(str(2**power) for power in range(share.bit_length()) if 2**power <= share))
+        yield Knob("arguments.workers", counts, "too few readers keep a step waiting, too many take its CPUs")
