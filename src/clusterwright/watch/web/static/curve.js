@@ -4,12 +4,12 @@ import { t, at, date, minute, count } from "./words.js";
 
 const LEFT = 52, RIGHT = 10, TOP = 8, FOOT = 24, HIGH = 190;
 
-/** Round marks that span the values. */
-export function marks(low, most, many) {
+/** Round marks that span the values, `least` apart at least. */
+export function marks(low, most, many, least = 0) {
   const high = most > low ? most : low + (Math.abs(low) || 1);
   const rough = (high - low) / many;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= rough * 0.999);
+  const step = [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= Math.max(least, rough * 0.999)) ?? least;
   const first = Math.floor(low / step), last = Math.ceil(high / step);
   return Array.from({ length: last - first + 1 }, (_, each) => (first + each) * step);
 }
@@ -29,7 +29,7 @@ export function curve(title, { form, tick = form, steps = false, floor = null })
     if (!points.length) return put(read);
     const wide = picture.clientWidth || 480;
     const ys = points.map(([, y]) => y);
-    const ticks = marks(floor ?? Math.min(...ys), Math.max(...ys), 4);
+    const ticks = marks(floor ?? Math.min(...ys), Math.max(...ys), 4, form === count ? 1 : 0);
     xs = [...new Set(points.map(([x]) => x))].sort((a, b) => a - b);
     scale = {
       x: (value) => LEFT + ((value - xs[0]) / (xs.at(-1) - xs[0] || 1)) * (wide - LEFT - RIGHT),
