@@ -322,7 +322,8 @@ def test_an_operator_drains_a_node_with_a_reason(tab, page):
 
 
 def test_history_and_curves_are_read_by_pointer_and_keys(tab, page):
-    """The moment under the pointer, and the one that the arrows lead to."""
+    """The moment under the pointer, and the one that the arrows lead to; no two marks of an axis are the same."""
+    page.change(alerts=page.picture.alerts[:1])
     for _ in range(60):
         page.clock.sleep(60)
         page.history.add(page.picture)
@@ -330,6 +331,9 @@ def test_history_and_curves_are_read_by_pointer_and_keys(tab, page):
     opened.wait_for_selector(".curve .line", state="attached")
     read = opened.locator(".read").first
     before = read.inner_text()
+    for axis in opened.locator(".curve").all():
+        marks = axis.locator('text[text-anchor="end"][x="45"]').all_text_contents()
+        assert len(marks) == len(set(marks)) > 1
     opened.locator(".curve").first.hover(position={"x": 150, "y": 60})
     assert opened.locator(".cross").count() == 1
     assert read.inner_text() != before
