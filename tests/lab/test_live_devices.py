@@ -8,7 +8,7 @@ from clusterwright import lab
 from clusterwright.build.apply import apply, remote_of
 from clusterwright.edge.ssh import Ssh
 from clusterwright.errors import WrightError
-from clusterwright.lab.gpus import library
+from clusterwright.lab import compiling
 from clusterwright.spec.load import load_cluster
 
 NAME = "simgpu-test"
@@ -20,7 +20,7 @@ MENDED = (
 HEALTH = f"SLURMD_NODENAME={GPU_HOST} /etc/slurm/clusterwright/health"
 pytestmark = [
     pytest.mark.lab,
-    pytest.mark.skipif(library.compiler() is None, reason="no C compiler (apt-get install gcc libc6-dev)"),
+    pytest.mark.skipif(compiling.compiler() is None, reason="no C compiler (apt-get install gcc libc6-dev)"),
 ]
 
 

@@ -11,8 +11,8 @@ from clusterwright.lab.state import LabState
 LIMIT_S = 60
 
 
-def inside(lab: LabState, host: LabHost, *argv: str) -> Done:
-    """The command, as root among all that the host runs.
+def first_of(lab: LabState, host: LabHost) -> int:
+    """The host's process 1, as this machine numbers it.
 
     Raises:
         WrightError: the host is down.
@@ -21,6 +21,16 @@ def inside(lab: LabState, host: LabHost, *argv: str) -> Done:
     first = boot.init_of(keeper) if keeper else None
     if first is None:
         raise WrightError.of("lab-host-down", f"{host.name} is down", f"wright lab fault undo {host.name}")
+    return first
+
+
+def inside(lab: LabState, host: LabHost, *argv: str) -> Done:
+    """The command, as root among all that the host runs.
+
+    Raises:
+        WrightError: the host is down.
+    """
+    first = first_of(lab, host)
     enter = ("nsenter", f"--target={first}", "--mount", "--uts", "--ipc", "--net", "--pid", "--")
     return run((*enter, *argv), timeout_s=LIMIT_S)
 

@@ -13,6 +13,7 @@ import clusterwright.check.bench.programs as folder
 from clusterwright.check.bench.kinds.gpu import gpu, steps
 from clusterwright.check.bench.parsers.gpu import gpus
 from clusterwright.check.bench.stage import Answer
+from clusterwright.lab import compiling
 from clusterwright.lab.gpus import library, state
 from clusterwright.lab.gpus.simulated import simulated
 
@@ -175,7 +176,7 @@ def test_a_gpu_that_dies_or_hangs_takes_no_other_along(tmp_path):
 @pytest.fixture
 def nvidia_smi(cluster, tmp_path):
     """The environment in which the lab's own is found; two GPUs, of which the second is slowed by heat."""
-    if library.compiler() is None:
+    if compiling.compiler() is None:
         pytest.skip("there is no C compiler here (apt-get install gcc libc6-dev)")
     built, states, root = (tmp_path / name for name in ("library", "gpus", "root"))
     built.mkdir()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.lab import compiling
 from clusterwright.lab.gpus import library, state
 from clusterwright.lab.gpus.simulated import Simulated, simulated
 
@@ -23,7 +24,7 @@ def gpus(cluster):
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
     """A folder with the library; a warning of the compiler is an error."""
-    if library.compiler() is None:
+    if compiling.compiler() is None:
         pytest.skip("there is no C compiler here (apt-get install gcc libc6-dev)")
     folder = tmp_path_factory.mktemp("library")
     assert library.build(folder, "-Werror") == ""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from clusterwright.lab import compiling
 from clusterwright.lab.gpus import library, state
 from clusterwright.lab.gpus.simulated import simulated
 from clusterwright.spec.load import load_cluster
@@ -40,7 +41,7 @@ def settings(tmp_path):
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
     """A folder with the library that a lab's hosts have."""
-    if library.compiler() is None:
+    if compiling.compiler() is None:
         pytest.skip("there is no C compiler here (apt-get install gcc libc6-dev)")
     folder = tmp_path_factory.mktemp("library")
     assert library.build(folder) == ""

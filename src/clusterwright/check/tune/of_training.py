@@ -53,10 +53,14 @@ def _threads_of_a_rank(job: Job, place: Place) -> int:
     return max(1, place.cpus // job.gpus_per_node)
 
 
+def _doubled_up_to(most: int) -> tuple[str, ...]:
+    """1, 2, 4 and so on."""
+    return tuple(str(2**power) for power in range(most.bit_length()))
+
+
 def _threads(job: Job, place: Place) -> Iterator[Knob]:
     """Up to twice the share of a rank; binding only where one rank has the host, as it binds all to the same CPUs."""
-    most = 2 * _threads_of_a_rank(job, place)
-    counts = tuple(str(2**power) for power in range(most.bit_length()) if 2**power <= most)
+    counts = _doubled_up_to(2 * _threads_of_a_rank(job, place))
     yield Knob("OMP_NUM_THREADS", counts, "too many threads wait for each other, too few leave CPUs idle")
     if job.gpus_per_node == 1:
         yield Knob("OMP_PROC_BIND", ("true",), "a thread that stays on its CPU keeps its caches")
@@ -74,9 +78,10 @@ def _gradients(place: Place) -> Iterator[Knob]:
 
 def _pieces(job: Job) -> Iterator[Knob]:
     """A recipe keeps the batch of a step by accumulation, whatever its pieces; statistics of a piece are its own."""
-    now, norm = _argument(job, "microbatch"), _argument(job, "norm")
-    if now.isdecimal() and norm != "batch" and not (job.parallel and job.parallel.micro_batch > 1):
-        sizes = (str(size) for size in (int(now) // 2, int(now) * 2, int(now) * 4) if size > 0)
+    said, norm = _argument(job, "microbatch"), _argument(job, "norm")
+    if said.isdecimal() and norm != "batch" and not (job.parallel and job.parallel.micro_batch > 1):
+        now = int(said)
+        sizes = (str(size) for size in (now // 2, now * 2, now * 4) if size > 0)
         why = "larger pieces use a device better and take more memory; the batch of a step stays"
         yield Knob("arguments.microbatch", tuple(sizes), why)
 
@@ -84,6 +89,5 @@ def _pieces(job: Job) -> Iterator[Knob]:
 def _readers(job: Job, place: Place) -> Iterator[Knob]:
     """Processes that read ahead, as many as a rank has CPUs; the recipe's own way is to choose by its first steps."""
     if _argument(job, "workers"):
-        share = _threads_of_a_rank(job, place)
-        counts = ("0", *(str(2**power) for power in range(share.bit_length()) if 2**power <= share))
+        counts = ("0", *_doubled_up_to(_threads_of_a_rank(job, place)))
         yield Knob("arguments.workers", counts, "too few readers keep a step waiting, too many take its CPUs")

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
-from clusterwright.edge.processes import run
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.lab import boot
-from clusterwright.lab.gpus.library import compiler
-from clusterwright.lab.inside import must
+from clusterwright.lab.compiling import PACKAGES, compiled
+from clusterwright.lab.inside import first_of, must
 from clusterwright.lab.laying import lay
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
@@ -39,11 +38,8 @@ def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:  #
 
 def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """What keeps the clock, munge and Slurm's services begin again with the other time."""
-    first = boot.init_of(lab.processes[host.name])
-    if first is None:
-        raise WrightError.of("lab-host-down", f"{host.name} is down", f"wright lab fault undo {host.name}")
     files = {"skew.so": _library(_by_s(options)), "preload": f"/{_FOLDER}/skew.so\n".encode()}
-    lay(Path(f"/proc/{first}/root/{_FOLDER}"), files)
+    lay(Path(f"/proc/{first_of(lab, host)}/root/{_FOLDER}"), files)
     must(lab, host, "sh", "-c", _STRIKE)
     return lab
 
@@ -63,13 +59,11 @@ def _by_s(options: Mapping[str, str]) -> int:
         raise WrightError.of("lab-fault-option", f"--by: {why}", mend, exit_code=EXIT_USAGE) from why
 
 
+@cache
 def _library(by_s: int) -> bytes:
+    """Made once, though asked for before the fault is noted, too."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "skew.so"
-        what = (*_FLAGS, f"-DSKEW_S=({by_s})", "-o", str(made), str(_SOURCE))
-        with_what = compiler()
-        done = run((with_what, *what), timeout_s=60) if with_what else None
-        if done is None or not done.ok:
-            why = done.last_lines() if done else "there is no C compiler here"
-            raise WrightError.of("lab-missing-program", why, "apt-get install gcc libc6-dev")
+        if why := compiled(*_FLAGS, f"-DSKEW_S=({by_s})", "-o", str(made), str(_SOURCE)):
+            raise WrightError.of("lab-missing-program", why, f"apt-get install {PACKAGES}")
         return made.read_bytes()

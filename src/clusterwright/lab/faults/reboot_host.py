@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from clusterwright.errors import WrightError
 from clusterwright.lab import boot
+from clusterwright.lab.inside import first_of
 from clusterwright.lab.layout import LabHost
 from clusterwright.lab.state import LabState
 
@@ -19,10 +20,7 @@ SHUTDOWN_LIMIT_S = 100  # systemd gives a stopping unit 90 s (DefaultTimeoutStop
 
 def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
     """SIGINT is Ctrl-Alt-Del to systemd: reboot. It needs no network, so a host cut off reboots as well."""
-    keeper = lab.processes[host.name]
-    first = boot.init_of(keeper)
-    if first is None:
-        raise WrightError.of("lab-host-down", f"{host.name} is down", f"wright lab fault undo {host.name}")
+    first, keeper = first_of(lab, host), lab.processes[host.name]
     os.kill(first, signal.SIGINT)
     deadline = time.monotonic() + SHUTDOWN_LIMIT_S
     while boot.init_of(keeper) in (first, None):

@@ -6,13 +6,11 @@ The library calls only what glibc has had since 2.33, so it runs on every `os` t
 from __future__ import annotations
 
 import io
-import shutil
 import zipfile
 from pathlib import Path
 
-from clusterwright.edge.processes import run
+from clusterwright.lab.compiling import compiled
 
-COMPILERS = ("cc", "gcc", "clang")
 SONAME = "libnvidia-ml.so.1"
 FLAGS = (
     "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-fPIC", "-shared",
@@ -21,21 +19,11 @@ FLAGS = (
 _HERE = Path(__file__).parent
 
 
-def compiler() -> str | None:
-    """A C compiler of this machine."""
-    return next((path for name in COMPILERS if (path := shutil.which(name))), None)
-
-
 def build(folder: Path, *more_flags: str) -> str:
     """The library lies in the folder; returns why not, or "" when it does."""
-    with_what = compiler()
-    if with_what is None:
-        return "there is no C compiler here (apt-get install gcc libc6-dev)"
     sources = sorted(map(str, (_HERE / "nvml").glob("*.c")))
     exports = f"-Wl,--version-script={_HERE / 'nvml' / 'exports'}"
-    argv = (with_what, *FLAGS, *more_flags, exports, "-o", str(folder / SONAME), *sources)
-    done = run(argv, timeout_s=120)
-    return "" if done.ok else f"{with_what} ended with code {done.code}: {done.last_lines()}"
+    return compiled(*FLAGS, *more_flags, exports, "-o", str(folder / SONAME), *sources)
 
 
 def nvidia_smi() -> bytes:

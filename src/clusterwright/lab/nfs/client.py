@@ -9,8 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clusterwright.edge.files import write_whole
-from clusterwright.edge.processes import run
-from clusterwright.lab.gpus.library import compiler
+from clusterwright.lab.compiling import compiled, compiler
 
 NAME = "mount.nfs4"
 INSIDE = f"usr/sbin/{NAME}"
@@ -35,12 +34,7 @@ def install(folder: Path, root: Path) -> None:
 
 def build(folder: Path) -> str:
     """The program lies in the folder; returns why not, or "" when it does."""
-    with_what = compiler()
-    if with_what is None:
-        return f"there is no C compiler here (apt-get install {PACKAGES})"
-    if not DEVICE.exists():
+    if compiler() and not DEVICE.exists():
         return f"this machine has no {DEVICE} (modprobe fuse; in a container, pass it)"
     source = str(Path(__file__).with_name("mount.c"))
-    done = run((with_what, *_FLAGS, "-o", str(folder / NAME), source, *_LIBRARIES), timeout_s=120)
-    words = f"{with_what} ended with code {done.code} (apt-get install {PACKAGES}): {done.last_lines()}"
-    return "" if done.ok else words
+    return compiled(*_FLAGS, "-o", str(folder / NAME), source, *_LIBRARIES, packages=PACKAGES)

@@ -1,0 +1,26 @@
+"""This machine's own C compiler, for the small parts of a lab that are made from the sources beside them."""
+
+from __future__ import annotations
+
+import shutil
+
+from clusterwright.edge.processes import run
+
+COMPILERS = ("cc", "gcc", "clang")
+PACKAGES = "gcc libc6-dev"
+LIMIT_S = 120
+
+
+def compiler() -> str | None:
+    """A C compiler of this machine."""
+    return next((path for name in COMPILERS if (path := shutil.which(name))), None)
+
+
+def compiled(*arguments: str, packages: str = PACKAGES) -> str:
+    """The compiler's work is done; returns why not, with the packages that it takes, or "" when it is."""
+    with_what = compiler()
+    if with_what is None:
+        return f"there is no C compiler here (apt-get install {packages})"
+    done = run((with_what, *arguments), timeout_s=LIMIT_S)
+    words = f"{with_what} ended with code {done.code} (apt-get install {packages}): {done.last_lines()}"
+    return "" if done.ok else words
