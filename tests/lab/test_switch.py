@@ -15,7 +15,7 @@ from clusterwright.lab.layout import layout
 from clusterwright.lab.state import Fault, LabState
 from clusterwright.spec.load import load_cluster
 
-NAME = "wright-switch"
+NAME = f"wright-switch-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"  # its tests run side by side
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="a lab's journal is root's")
 
 
@@ -26,6 +26,12 @@ def journal(cluster_file):
     made = state.write(LabState(layout(load_cluster(cluster_file(NAME, 229))), "making", "boot", "digest"))
     yield made
     lab.down(NAME)
+
+
+def listens(path):
+    """Whether somebody takes connections there."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        return line.connect_ex(str(path)) == 0
 
 
 @pytest.fixture
@@ -44,7 +50,7 @@ def ask(journal, tmp_path):
 
     asked.process = process
     end = time.monotonic() + 30
-    while not path.exists():
+    while not listens(path):  # a path is there a moment before
         assert time.monotonic() < end
         time.sleep(0.05)
     yield asked
