@@ -35,7 +35,7 @@ docs: install       ## write the generated references
 	$(VENV)/bin/python -m clusterwright.cli._reference --write
 
 golden: install     ## rewrite the golden trees; read the diff like code
-	$(VENV)/bin/pytest -q -m "not lab" tests/build tests/train/launch tests/spec --golden
+	$(VENV)/bin/pytest -q -m "not lab" tests/provision tests/launch tests/config --golden
 
 bench: install      ## every figure we claim, measured here
 	@for script in bench/*.py; do echo "== $$script"; timeout 900 $(VENV)/bin/python $$script || exit 1; done

@@ -27,21 +27,21 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from clusterwright import lab
-from clusterwright.build.apply import apply, given_for, remote_of
-from clusterwright.build.export.export import export
-from clusterwright.build.export.fold import places
-from clusterwright.build.export.places import places_of, top
-from clusterwright.build.export.playbook import LOADED, NAMED, READ_AGAIN
-from clusterwright.build.export.steps import Step, of_kind, steps
-from clusterwright.build.export.tasks import hold_command, restart_name
-from clusterwright.build.resources import Directory, File, Group, Hold, Symlink, Unit, User
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.load import load_cluster
+from clusterwright.config.site import Lab
 from clusterwright.edge.ssh import fan_out
 from clusterwright.edge.trees import write_files
 from clusterwright.lab import cgroups
 from clusterwright.lab.limits import INOTIFY, INOTIFY_PER_HOST
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.load import load_cluster
-from clusterwright.spec.site import Lab
+from clusterwright.provision.apply import apply, given_for, remote_of
+from clusterwright.provision.export.export import export
+from clusterwright.provision.export.fold import places
+from clusterwright.provision.export.places import places_of, top
+from clusterwright.provision.export.playbook import LOADED, NAMED, READ_AGAIN
+from clusterwright.provision.export.steps import Step, of_kind, steps
+from clusterwright.provision.export.tasks import hold_command, restart_name
+from clusterwright.provision.resources import Directory, File, Group, Hold, Symlink, Unit, User
 
 HERE = Path(__file__).parent
 EXAMPLE = HERE.parent / "examples" / "lab" / "cluster.yaml"

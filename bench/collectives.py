@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-SWEEP = Path(__file__).parents[1] / "src/clusterwright/check/bench/programs"
+SWEEP = Path(__file__).parents[1] / "src/clusterwright/onhost/bench"
 SIZES = (64 * 1024, 2**20, 2**24)
 CALLS, GOAL, FROM = 20, 1.03, 2**20
 NOISE = 0.1  # quartiles further apart than this say nothing of 3 %

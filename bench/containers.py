@@ -16,9 +16,9 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from clusterwright import lab
-from clusterwright.build.apply import apply, remote_of
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.ssh import Remote
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.apply import apply, remote_of
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
 NAME, SUBNETS = "bench-env", "10.224."

@@ -26,15 +26,15 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright import lab
-from clusterwright.build.apply import apply, remote_of
 from clusterwright.check.folding import counts
 from clusterwright.check.reading import answer_of
 from clusterwright.check.runner import run
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.processes import Done
 from clusterwright.edge.ssh import Remote
 from clusterwright.lab import cgroups
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.apply import apply, remote_of
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
 WRIGHT = Path(sys.executable).with_name("wright")

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.certificates import certificates
 from clusterwright.edge.clock import SystemClock
 from clusterwright.lab.gpus import library, state
 from clusterwright.lab.gpus.simulated import simulated
-from clusterwright.spec.load import load_cluster
 
 ROOT = Path(__file__).parents[1]
 EVERY_S = 15.0
@@ -74,7 +74,13 @@ def measure(folder: Path, seconds: float, jobs: int, gpus: int) -> None:
         "kmsg": "/dev/kmsg",
     }  # fmt: skip
     (folder / "settings.json").write_text(json.dumps(told))
-    argv = [sys.executable, "-m", "clusterwright.watch.exporter", "--settings", str(folder / "settings.json")]
+    argv = [
+        sys.executable,
+        "-m",
+        "clusterwright.onhost.exporter",
+        "--settings",
+        str(folder / "settings.json"),
+    ]
     process = subprocess.Popen(argv, env=environ)
     try:
         time.sleep(20)  # what it takes to start is not what it takes
@@ -206,7 +212,7 @@ class Training:
     repeat: int = 1
 
     def __post_init__(self) -> None:
-        import torch  # noqa: PLC0415 (only here)
+        import torch
 
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.0)
 
@@ -238,7 +244,7 @@ class Training:
 
     def watched(self) -> Any:
         """As by the import."""
-        from clusterwright.train.runtime import watched  # noqa: PLC0415 (torch is imported late)
+        from clusterwright.runtime import watched
 
         told = watched.watch(self.environ)
         assert told
@@ -247,7 +253,7 @@ class Training:
 
 def slowed(folder: Path, steps: int) -> None:
     """Turns of one process: steps that are told, and steps that are not."""
-    import torch  # noqa: PLC0415 (only here)
+    import torch
 
     torch.set_num_threads(1)
     layers = torch.nn.Sequential(*(torch.nn.Linear(512, 512) for _ in range(4)))
@@ -261,7 +267,7 @@ def slowed(folder: Path, steps: int) -> None:
 
 def slowed_ranks(folder: Path, steps: int) -> None:
     """The same of rank 0 of two, in processes of their own; by the time of the thread that trains."""
-    from torch import multiprocessing  # noqa: PLC0415 (only here)
+    from torch import multiprocessing
 
     multiprocessing.spawn(rank, (str(folder), free_port(), steps), nprocs=2)  # type: ignore[no-untyped-call,attr-defined] # (torch's own)
     tell("a told step of 2 ranks", json.loads((folder / "turns.json").read_text()))
@@ -269,7 +275,7 @@ def slowed_ranks(folder: Path, steps: int) -> None:
 
 def rank(number: int, folder: str, port: int, steps: int) -> None:
     """One of them, of a model with many weights."""
-    import torch  # noqa: PLC0415 (only here)
+    import torch
 
     environ = {
         "RANK": str(number), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
@@ -292,10 +298,10 @@ def rank(number: int, folder: str, port: int, steps: int) -> None:
 
 def measuring(passes: int = 20_000) -> float:
     """Processor seconds that a backward pass takes longer where its last gradient and its end are told."""
-    import torch  # noqa: PLC0415 (only here)
+    import torch
 
-    from clusterwright.train.runtime.backward import Backward  # noqa: PLC0415 (same)
-    from clusterwright.train.runtime.exposed import Processor  # noqa: PLC0415 (same)
+    from clusterwright.runtime.backward import Backward
+    from clusterwright.runtime.exposed import Processor
 
     training, clock, found = (
         Training(torch.nn.Linear(2, 2), torch.ones(1, 2), {}, time.thread_time),

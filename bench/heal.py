@@ -18,6 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.processes import Done
 from clusterwright.heal.act import Hands
 from clusterwright.heal.journal import Journal
@@ -27,8 +29,6 @@ from clusterwright.heal.loop.loop import Loop
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.load import load_cluster
 
 LOOKS_A_MINUTE = 2
 FAILS = ("gpus_answer", "munge_on_host", "mounted", "interfaces", "kernel_faults", "gpu_ecc", "services")

@@ -17,13 +17,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from clusterwright import lab
-from clusterwright.build.apply import apply, remote_of
+from clusterwright import lab, launch
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.job import Job
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.ssh import Ssh
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.job import Job
-from clusterwright.spec.load import load_cluster
-from clusterwright.train import launch
+from clusterwright.provision.apply import apply, remote_of
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
 CHANGES = {
@@ -37,7 +36,7 @@ TRAIN = """
 import time
 import torch
 from torch.utils.data import DataLoader, TensorDataset
-from clusterwright.train import runtime
+from clusterwright.launch import runtime
 run = runtime.start(seed=1)
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 1))
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)

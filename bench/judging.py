@@ -26,8 +26,8 @@ from clusterwright.check.fact import Fact, Want
 from clusterwright.check.judging import judge
 from clusterwright.check.reading import Reach, Reading, reached, value_of
 from clusterwright.check.registry import choose
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.load import load_cluster
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests/check/facts"

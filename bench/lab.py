@@ -17,9 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clusterwright import lab
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.load import load_cluster
-from clusterwright.spec.site import Lab
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.load import load_cluster
+from clusterwright.config.site import Lab
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
 

@@ -19,9 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from clusterwright.build.apply import remote_of
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.ssh import Ssh
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.apply import remote_of
 
 WRIGHT = (sys.executable, "-c", "from clusterwright.cli import main; main()", "train")
 GOAL_S, LIMIT_S = 1.0, 300

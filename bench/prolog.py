@@ -19,9 +19,9 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from clusterwright import lab
-from clusterwright.build.apply import apply, remote_of
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.ssh import Ssh
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.apply import apply, remote_of
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
 NAME, SUBNETS = "bench-prolog", "10.211.2"  # 10.211.20 to 10.211.22

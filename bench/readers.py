@@ -26,9 +26,9 @@ import pyarrow.parquet as pq
 import torch
 from PIL import Image
 
-from clusterwright.train.runtime.data import Sampler
-from clusterwright.train.runtime.datasets import Images, Jsonl, Parquet, Tar, Windows
-from clusterwright.train.runtime.datasets.images import pixels
+from clusterwright.runtime.data import Sampler
+from clusterwright.runtime.datasets import Images, Jsonl, Parquet, Tar, Windows
+from clusterwright.runtime.datasets.images import pixels
 
 GOAL, TURNS, SHARDS, SIDE = 0.8, 5, 8, 64
 Read = Callable[[], int]  # reads all samples, and says how many
@@ -182,7 +182,7 @@ def images(folder: Path, count: int) -> tuple[str, Read, Read]:
 
     def floor() -> int:
         for path in paths:
-            with open(path, "rb") as file:  # noqa: PTH123 (the plainest program)
+            with open(path, "rb") as file:  # noqa: PTH123 (a third of the time of Path.read_bytes, a million times)
                 plainly(file.read())
         return len(paths)
 

@@ -2,7 +2,7 @@
 
     python bench/simulate.py [--days 14] [--loads 0.9 1.05 1.2] [--seeds 1 2 3]
 
-The cluster is bench/simulate.yaml, the trace made up (watch/simulate/generated.py); each row is the same trace.
+The cluster is bench/simulate.yaml, the trace made up (monitor/simulate/generated.py); each row is the same trace.
 `used` is GPU time that jobs asked for and had, `held` what nobody else could have, over what there was while jobs came.
 Goal: what the field guides say of sharing by teams, "utilisation under 60 % -> 92 %".
 `--lines N` instead times the reading of a trace of N lines, one in a thousand of them bad.
@@ -18,14 +18,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from clusterwright.spec.load import load_cluster
-from clusterwright.watch.records import sacct
-from clusterwright.watch.simulate import generated
-from clusterwright.watch.simulate.engine import simulate
-from clusterwright.watch.simulate.result import Result, result
-from clusterwright.watch.simulate.settings import Settings, of_cluster, slurm_default
-from clusterwright.watch.simulate.shown import span
-from clusterwright.watch.simulate.trace import trace
+from clusterwright.config.load import load_cluster
+from clusterwright.monitor.records import sacct
+from clusterwright.monitor.simulate import generated
+from clusterwright.monitor.simulate.engine import simulate
+from clusterwright.monitor.simulate.result import Result, result
+from clusterwright.monitor.simulate.settings import Settings, of_cluster, slurm_default
+from clusterwright.monitor.simulate.shown import span
+from clusterwright.monitor.simulate.trace import trace
 
 CLUSTER = Path(__file__).with_suffix(".yaml")
 DAY_S = 86400.0

@@ -159,7 +159,7 @@ def held_out(told: dict[str, str], steps: int) -> float:
             "dropout": 0, "folder": folder,
         }  # fmt: skip
         arguments = [f"--{name}={value}" for name, value in said.items()]
-        command = [sys.executable, "-m", "clusterwright.train.recipes.gpt", *arguments]
+        command = [sys.executable, "-m", "clusterwright.runtime.recipes.gpt", *arguments]
         own = {"GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"}
         run_ranks([command] * HOSTS, {**own, **told}, 29862)
         lines = (Path(folder) / "events" / "rank-00000.jsonl").read_text().splitlines()

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from clusterwright.train import runtime
+from clusterwright import runtime
 
 WIDTH, LAYERS = 512, 8
 COMPUTE_S = float(os.environ["SLOW_COMPUTE"])

@@ -1,7 +1,7 @@
 """How soon `wright top` shows a cluster of 1,000 nodes and 5,000 jobs: `python bench/top.py [NODES JOBS]`.
 
 The command runs as a user runs it, with a cluster file of that size. In place of ssh stands a program that gives what
-the control host's program would print (tests/watch/recorded.py), so the time is all ours: start, the cluster file,
+the control host's program would print (tests/monitor/recorded.py), so the time is all ours: start, the cluster file,
 reading, and painting. The screen is real: a pseudo-terminal, and the moment at which the last job that fits is on it.
 """
 
@@ -82,7 +82,7 @@ def main() -> int:
 
 def prepared(folder: Path, nodes: int, jobs: int) -> dict[str, str]:
     """The cluster file, what its control host would say, and an ssh that says it."""
-    spec = importlib.util.spec_from_file_location("recorded", ROOT / "tests" / "watch" / "recorded.py")
+    spec = importlib.util.spec_from_file_location("recorded", ROOT / "tests" / "monitor" / "recorded.py")
     recorded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(recorded)
     (folder / "said.json").write_text(recorded.as_json(recorded.recorded(nodes, jobs)))

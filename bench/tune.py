@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright import lab
-from clusterwright.build.apply import apply, remote_of
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
+from clusterwright.provision.apply import apply, remote_of
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
 NAME, NET, DIVISOR = "bench-tune", "10.216", 500

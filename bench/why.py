@@ -2,10 +2,10 @@
 
 python bench/why.py [right|fit|speed] [--wrong] [FOLDER...]
 
-right: every YAML file of a failure (`log`, `class`; tests/why/unseen where no folder is given) is read and judged:
+right: every YAML file of a failure (`log`, `class`; tests/diagnose/unseen where no folder is given) is read and judged:
        the share whose class comes first, and within the first two; by class; and the share that is right by the
        confidence that was stated. Blind: without those whose threads a writer of modes came across.
-fit:   the table of why/judge/calibration.py from all folders together; and how far stated confidence is from what
+fit:   the table of diagnose/judge/calibration.py from all folders together; and how far stated confidence is from what
        is right in a fifth of the failures that the table was not made of, five times.
 speed: 1 GB of mixed lines, most of a healthy run and some of failures, on one core: seconds of processor time and
        the most memory; and a log of 4 KB with start-up.
@@ -27,17 +27,17 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from clusterwright.why.checking import HEALTHY, problems
-from clusterwright.why.diagnosis import Diagnosis
-from clusterwright.why.judge import calibration, judge
-from clusterwright.why.knowledge import Knowledge, knowledge
-from clusterwright.why.mode import tables
-from clusterwright.why.reading import of_text, read
+from clusterwright.diagnose.checking import HEALTHY, problems
+from clusterwright.diagnose.diagnosis import Diagnosis
+from clusterwright.diagnose.judge import calibration, judge
+from clusterwright.diagnose.knowledge import Knowledge, knowledge
+from clusterwright.diagnose.mode import tables
+from clusterwright.diagnose.reading import of_text, read
 
 ROOT = Path(__file__).parents[1]
-UNSEEN = ROOT / "tests" / "why" / "unseen"
+UNSEEN = ROOT / "tests" / "diagnose" / "unseen"
 MET = (
-    ROOT / "tests" / "why" / "unseen2" / "met.txt"
+    ROOT / "tests" / "diagnose" / "unseen2" / "met.txt"
 )  # names of logs whose threads a writer of modes came across
 BINS = (0.2, 0.4, 0.6, 0.8, 1.01)
 HARMLESS = "benign"  # the class of a text after which nothing failed

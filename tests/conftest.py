@@ -13,11 +13,11 @@ import pytest
 from hypothesis import settings
 
 from clusterwright import lab
-from clusterwright.build.apply import apply, remote_of
 from clusterwright.check.bench.store import file_of
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.ssh import Ssh
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.apply import apply, remote_of
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])  # each has a lab of its own
@@ -138,7 +138,7 @@ def lab_cluster(tmp_path_factory):
 def saved(tmp_path):
     """`saved(10, 20)` is a run with checkpoints of these steps, as one rank makes them."""
     torch = pytest.importorskip("torch")
-    from clusterwright.train.runtime.checkpoints.convert import write_step  # noqa: PLC0415 (needs torch)
+    from clusterwright.runtime.checkpoints.convert import write_step
 
     def make(*steps, keep=3):
         run = tmp_path / "gpt-20261121-120000"

@@ -55,7 +55,7 @@ def bare() -> Iterator[float]:
 
 def ours() -> Iterator[float]:
     """With the runtime, and all that it does by itself: events, votes, checkpoints every ten minutes."""
-    from clusterwright.train import runtime  # noqa: PLC0415 (the others are without it)
+    from clusterwright import runtime
 
     run = runtime.start(seed=1, folder=os.environ["LOOP_FOLDER"])
     model, optimizer = made()
@@ -74,7 +74,7 @@ def ours() -> Iterator[float]:
 
 def accelerate() -> Iterator[float]:
     """With Accelerate."""
-    from accelerate import Accelerator  # noqa: PLC0415 (the others are without it)
+    from accelerate import Accelerator
 
     accelerator = Accelerator(cpu=True)
     model, optimizer = accelerator.prepare(*made())
@@ -88,8 +88,8 @@ def accelerate() -> Iterator[float]:
 
 def fabric() -> Iterator[float]:
     """With Lightning Fabric."""
-    from lightning_fabric import Fabric  # noqa: PLC0415 (the others are without it)
-    from lightning_fabric.plugins.environments import TorchElasticEnvironment  # noqa: PLC0415
+    from lightning_fabric import Fabric
+    from lightning_fabric.plugins.environments import TorchElasticEnvironment
 
     ranks = int(os.environ["WORLD_SIZE"])
     more: dict[str, Any] = {"strategy": "ddp", "plugins": [TorchElasticEnvironment()]} if ranks > 1 else {}

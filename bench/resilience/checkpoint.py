@@ -79,9 +79,9 @@ def train(ranks: int, what: str) -> bool:
 
 def work(what: str) -> None:
     """One rank."""
-    import torch  # noqa: PLC0415 (the ranks need it, who starts them does not)
+    import torch
 
-    from clusterwright.train.runtime import group  # noqa: PLC0415
+    from clusterwright.runtime import group
 
     size, seeds, out, systems = what.split(":")
     joined = group.join()
@@ -103,7 +103,7 @@ class Trial:
     """A training with a state, and what is measured of it."""
 
     def __init__(self, joined: object, state: dict, megabytes: int, out: lines.Lines) -> None:
-        import torch  # noqa: PLC0415
+        import torch
 
         self.group, self.state, self.out = joined, state, out
         self.folder = Path(os.environ["BENCH_FOLDER"])
@@ -121,7 +121,7 @@ class Trial:
 
     def step(self) -> None:
         """Compute, and meet the others, as a step of training does."""
-        import torch.distributed as dist  # noqa: PLC0415
+        import torch.distributed as dist
 
         begun = time.perf_counter()
         for _ in range(self.rounds):
@@ -141,7 +141,7 @@ class Trial:
 
     def saves(self, seeds: int, only: str) -> None:
         """Each system once in each round; the first round is that of first saves."""
-        from checkpoint_systems import SYSTEMS  # noqa: PLC0415
+        from checkpoint_systems import SYSTEMS
 
         chosen = [each for each in SYSTEMS if not only or each.name in only.split("|")]
         made = [each(self.folder, self.group) for each in chosen]
@@ -208,8 +208,8 @@ class Trial:
 
     def steps_until(self, seen: Callable[[], bool]) -> None:
         """Steps until all ranks have seen it, or patience is at its end; all of them do the same number."""
-        import torch  # noqa: PLC0415
-        import torch.distributed as dist  # noqa: PLC0415
+        import torch
+        import torch.distributed as dist
 
         limit = time.perf_counter() + PATIENCE_S
         while True:
@@ -221,11 +221,11 @@ class Trial:
 
     def loads(self, seeds: int) -> None:
         """From the page cache."""
-        import torch  # noqa: PLC0415
-        from torch.distributed import checkpoint as dcp  # noqa: PLC0415
+        import torch
+        from torch.distributed import checkpoint as dcp
 
-        from clusterwright.train.runtime.checkpoints import part  # noqa: PLC0415
-        from clusterwright.train.runtime.checkpoints.checkpoint import Checkpoints, load  # noqa: PLC0415
+        from clusterwright.runtime.checkpoints import part
+        from clusterwright.runtime.checkpoints.checkpoint import Checkpoints, load
 
         ours = Checkpoints(self.folder / "ours", self.group, kept=2)
         ours.save(1, self.state, {})

@@ -17,8 +17,8 @@ import torch
 import torch.distributed as dist
 from torch.distributed import checkpoint as dcp
 
-from clusterwright.train.runtime.checkpoints.checkpoint import Checkpoints
-from clusterwright.train.runtime.group import Group
+from clusterwright.runtime.checkpoints.checkpoint import Checkpoints
+from clusterwright.runtime.group import Group
 
 warnings.filterwarnings("ignore")
 State = dict[str, Any]
@@ -117,7 +117,7 @@ class DcpThread(Dcp):
 
     def __init__(self, folder: Path, joined: Group) -> None:
         super().__init__(folder, joined)
-        from torch.distributed.checkpoint.state_dict_saver import AsyncCheckpointerType  # noqa: PLC0415
+        from torch.distributed.checkpoint.state_dict_saver import AsyncCheckpointerType
 
         self._type = AsyncCheckpointerType(self.kind)
         self._own = dist.new_group(backend="gloo")

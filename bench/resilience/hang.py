@@ -192,7 +192,7 @@ def _cost(system: System) -> dict[str, Any]:
             return {"load": busy, "outcome": "lost", "why": training.last_words()}
         agent = (sum(map(_cpu_s, agents)) - before) / 20
     shows = (
-        "import time; from clusterwright.train.agent.hang import progress; pages = progress.Pages(1);"
+        "import time; from clusterwright.onhost.supervisor.hang import progress; pages = progress.Pages(1);"
         "path, _, offset = pages.variable(0)[1].rpartition(':'); progress.show(path, int(offset));"
         "cpu = time.process_time(); time.sleep(20); print((time.process_time() - cpu) / 20)"
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hosts_lab import Place
 from said import Said
 
-from clusterwright.train import launch
+from clusterwright import launch
 
 if TYPE_CHECKING:
     from hosts_systems import System

@@ -12,12 +12,12 @@ from pathlib import Path
 from lines import HERE, say
 
 from clusterwright import lab
-from clusterwright.build.apply import apply, remote_of
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.load import load_cluster
 from clusterwright.edge import slurm
 from clusterwright.edge.ssh import Ssh
 from clusterwright.lab import state
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.apply import apply, remote_of
 
 NAME, NET, USER = "bench-hosts", "10.190", "alice"
 EXAMPLE = HERE.parents[1] / "examples/lab/cluster.yaml"

@@ -19,8 +19,8 @@ import rivals
 from hosts_jobs import Training
 from hosts_lab import USER, Place
 
-from clusterwright.spec.job import Job
-from clusterwright.train import launch
+from clusterwright import launch
+from clusterwright.config.job import Job
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ import torch
 import torch.distributed as dist
 from torch.distributed import checkpoint as dcp
 
-from clusterwright.train.runtime import group
-from clusterwright.train.runtime.checkpoints.checkpoint import Checkpoints
+from clusterwright.runtime import group
+from clusterwright.runtime.checkpoints.checkpoint import Checkpoints
 
 State = dict[str, Any]
 KEPT = 2

@@ -87,7 +87,7 @@ def _start(run: Path, steps: int) -> subprocess.Popen[bytes]:
     training = [str(HERE / "trainings" / "timed.py"), *map(str, (steps, STEP_S, STALL_S, EACH))]
     given = [f"--{key}={value}" for key, value in pairs.items()]
     return subprocess.Popen(
-        [sys.executable, "-m", "clusterwright.train.agent.standin", *given, "--local", "--", *training],
+        [sys.executable, "-m", "clusterwright.onhost.supervisor.standin", *given, "--local", "--", *training],
         env={**os.environ, "PYTHONPATH": str(SOURCE)}, start_new_session=True,
     )  # fmt: skip
 

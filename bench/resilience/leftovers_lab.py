@@ -25,12 +25,11 @@ from hosts_lab import EXAMPLE, USER
 from hosts_systems import TORCHRUN, Launcher, System
 from lines import HERE, Lines, interleaved, load, options, say, versions
 
-from clusterwright import lab
-from clusterwright.build.apply import apply, remote_of
+from clusterwright import lab, launch
+from clusterwright.config.job import Job
+from clusterwright.config.load import load_cluster
 from clusterwright.lab import state
-from clusterwright.spec.job import Job
-from clusterwright.spec.load import load_cluster
-from clusterwright.train import launch
+from clusterwright.provision.apply import apply, remote_of
 
 NAME, NET = "bench-left", "10.191"
 CHANGES = {"name: lab\n": f"name: {NAME}\n", "10.77.": f"{NET}.", "gpu-node[1-4]": "gpu-node[1-2]"}

@@ -17,10 +17,10 @@ from typing import Any
 import torch
 from lines import Lines, load, options, say
 
-from clusterwright.train.agent.copies.copies import Copies as Agent
-from clusterwright.train.runtime.checkpoints.part import Chunk
-from clusterwright.train.runtime.checkpoints.writer import Moment, Writer
-from clusterwright.train.runtime.group import Group
+from clusterwright.onhost.supervisor.copies.copies import Copies as Agent
+from clusterwright.runtime.checkpoints.part import Chunk
+from clusterwright.runtime.checkpoints.writer import Moment, Writer
+from clusterwright.runtime.group import Group
 
 MEGABYTES = (1, 30, 300)
 PIECES = 10

@@ -10,7 +10,7 @@ One training's median differs from the next one's by more than what is looked fo
 two more figures are taken: what rank 0 does between the work of two steps (`outside`, and `outside_cpu` of it), and
 the CPU time of all processes of the training, launcher included, in a step (`cpu`).
 Each rank has a processor of its own, with its threads, ours among them; agents and supervisors go where they like.
-The import is that of clusterwright.train.runtime in a process that has torch already.
+The import is that of clusterwright.runtime in a process that has torch already.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LIMIT_S = 240.0
 IMPORT = """
 import time, torch
 begun = time.perf_counter()
-import clusterwright.train.runtime
+import clusterwright.runtime
 print(time.perf_counter() - begun)
 """
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]

@@ -79,7 +79,7 @@ class SpecError(WrightError, ValueError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """The known name that is meant, if one is close."""
-    from difflib import get_close_matches  # noqa: PLC0415 (only when something is wrong)
+    from difflib import get_close_matches
 
     lowered = {each.lower(): each for each in known}
     close = get_close_matches(name.lower(), list(lowered), n=1, cutoff=0.6)

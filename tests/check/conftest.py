@@ -8,8 +8,8 @@ import pytest
 from clusterwright.check.bench.site import Site
 from clusterwright.check.reading import MARK
 from clusterwright.check.runner import run
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.fakes import FakeClock, FakeRemote
-from clusterwright.spec.load import load_cluster
 
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "facts"

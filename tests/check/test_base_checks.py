@@ -9,7 +9,7 @@ from clusterwright.check.fact import Want
 from clusterwright.check.facts.memory import Memory
 from clusterwright.check.facts.swaps import Swaps
 from clusterwright.check.verdict import Status
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 from clusterwright.units import GiB
 
 LAB = "examples/lab/cluster.yaml"

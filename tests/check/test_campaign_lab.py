@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from clusterwright import lab
-from clusterwright.build.apply import apply, remote_of
-from clusterwright.build.render.slurm_health import PROGRAMS
 from clusterwright.check import run
 from clusterwright.check.registry import all_checks
 from clusterwright.check.verdict import Status
+from clusterwright.config.load import load_cluster
 from clusterwright.lab import said, state
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.apply import apply, remote_of
+from clusterwright.provision.render.slurm_health import PROGRAMS
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 

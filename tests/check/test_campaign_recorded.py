@@ -12,7 +12,7 @@ from clusterwright.check.judging import judge
 from clusterwright.check.reading import Reach, Reading
 from clusterwright.check.registry import all_checks, all_facts
 from clusterwright.check.verdict import Status
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -4,9 +4,9 @@ import subprocess
 
 import pytest
 
-from clusterwright.build.render.job_hooks import hook_texts
 from clusterwright.check.checks.node_states import _BEYOND
 from clusterwright.check.drains import drain
+from clusterwright.provision.render.job_hooks import hook_texts
 
 SHARE = hook_texts("")["/etc/slurm/clusterwright/share"]
 

@@ -8,7 +8,7 @@ import pytest
 from clusterwright.check import registry
 from clusterwright.check.fact import Want
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "facts"

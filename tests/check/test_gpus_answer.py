@@ -9,7 +9,7 @@ from clusterwright.check.checks.gpus_answer import gpus_answer
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.gpus import Driver, gpus
 from clusterwright.check.verdict import Status
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 from clusterwright.units import GiB
 
 EXAMPLE = Path(__file__).parents[2] / "examples/hgx/cluster.yaml"

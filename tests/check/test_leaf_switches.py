@@ -9,7 +9,7 @@ from clusterwright.check.facts.addresses import Interface
 from clusterwright.check.facts.link_counters import Grown
 from clusterwright.check.judging import judge
 from clusterwright.check.reading import Reach, Reading
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 EXAMPLE = Path(__file__).parents[2] / "examples/lab/cluster.yaml"
 

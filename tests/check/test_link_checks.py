@@ -15,7 +15,7 @@ from clusterwright.check.facts.addresses import Interface
 from clusterwright.check.facts.link_counters import Grown, link_counters
 from clusterwright.check.facts.rdma_ports import has_rdma, rdma_ports
 from clusterwright.check.verdict import Status
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 ROOT = Path(__file__).parents[2]
 FACTS = Path(__file__).parent / "facts"

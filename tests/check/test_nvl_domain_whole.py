@@ -9,7 +9,7 @@ from clusterwright.check.facts.kernel_log import KernelLog
 from clusterwright.check.judging import judge
 from clusterwright.check.kernel.lines import Line
 from clusterwright.check.reading import Reach, Reading
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 EXAMPLE = Path(__file__).parents[2] / "examples/hgx/cluster.yaml"
 NOW_S = 1_700_000_000.0

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.build.action import Action
-from clusterwright.build.report import Change, HostReport, Report
-from clusterwright.build.rollback import Listed, Undoable
 from clusterwright.cli._apply import Asking, care, exit_of, plan_lines, show, show_undoable
 from clusterwright.cli._care import Gently
+from clusterwright.config.field import Cost
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.fakes import FakeRemote
 from clusterwright.errors import WrightError
-from clusterwright.spec.field import Cost
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.action import Action
+from clusterwright.provision.report import Change, HostReport, Report
+from clusterwright.provision.rollback import Listed, Undoable
 
 CLUSTER = load_cluster(Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml")
 CHANGE = Change("file:/etc/x", "rewrite", "--- /etc/x\n+++ /etc/x\n-a\n+b", Cost.RESTART)

@@ -9,7 +9,7 @@ import pytest
 from clusterwright.cli._checkpoints import show_list
 from clusterwright.cli.checkpoints import convert, list_, verify
 from clusterwright.errors import WrightError
-from clusterwright.train.launch.checkpoints import listing
+from clusterwright.launch.checkpoints import listing
 
 
 def test_list_shows_every_checkpoint(saved, capsys):

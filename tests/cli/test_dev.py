@@ -9,8 +9,8 @@ import pytest
 
 from clusterwright.cli._dev import Common
 from clusterwright.cli._dev_wish import _wish
-from clusterwright.spec.environments import PythonEnvironment
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.environments import PythonEnvironment
+from clusterwright.config.load import load_cluster
 
 CLUSTER = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.build.change.drift import Row
 from clusterwright.cli._diff import drift_lines
 from clusterwright.cli.diff import diff
+from clusterwright.config.field import Cost
 from clusterwright.errors import SpecError
-from clusterwright.spec.field import Cost
+from clusterwright.provision.change.drift import Row
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from clusterwright.cli.init import init
+from clusterwright.config.load import load_cluster
 from clusterwright.errors import WrightError
-from clusterwright.spec.load import load_cluster
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

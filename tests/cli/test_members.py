@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.build.agent.agent import ANSWER
-from clusterwright.build.report import HostReport, Report
-from clusterwright.build.shrink import remember
 from clusterwright.cli import _members, commands
 from clusterwright.cli.add_hosts import add_hosts
 from clusterwright.cli.remove_hosts import remove_hosts
 from clusterwright.edge.fakes import FakeRemote
 from clusterwright.errors import WrightError
+from clusterwright.onhost.provision.agent import ANSWER
+from clusterwright.provision.report import HostReport, Report
+from clusterwright.provision.shrink import remember
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 

@@ -7,8 +7,8 @@ import pytest
 
 from clusterwright.cli import _report_made as made
 from clusterwright.cli.report import job, team
+from clusterwright.config.load import load_cluster
 from clusterwright.errors import WrightError
-from clusterwright.spec.load import load_cluster
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -25,7 +25,7 @@ LAB = ROOT / "examples" / "lab" / "cluster.yaml"
 @pytest.fixture(scope="module")
 def recorded():
     """The module of the recorded cluster."""
-    spec = spec_from_file_location("recorded", ROOT / "tests" / "watch" / "recorded.py")
+    spec = spec_from_file_location("recorded", ROOT / "tests" / "monitor" / "recorded.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COUNTING = ROOT / "tests" / "train" / "agent" / "counting.py"
+COUNTING = ROOT / "tests" / "onhost" / "supervisor" / "counting.py"
 CLUSTER = ROOT / "examples" / "lab" / "cluster.yaml"
 
 

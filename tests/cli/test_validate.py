@@ -102,8 +102,8 @@ def test_validating_imports_nothing_it_does_not_need():
         "rich.console",
         "torch",
         "numpy",
-        "clusterwright.spec.job",
-        "clusterwright.spec.report",
+        "clusterwright.config.job",
+        "clusterwright.config.report",
         "difflib",
     }
 

@@ -220,13 +220,13 @@ def unit(site, tmp_path):
 def test_the_unit_mends_is_killed_waits_for_slurmctld_and_hears_a_person(unit, tmp_path):
     """Everything that a person says to it goes from here over ssh; it asks the hosts with a key of its own."""
     key = unit.sh("control", "ssh-keygen -lf /etc/clusterwright/heal/key").split()[1]
-    said = lambda: unit.sh("control", f"journalctl -o cat -u {UNIT}")  # noqa: E731 (asked until it is so)
-    ours = lambda host: done(unit, None, host)  # noqa: E731 (same)
+    said = lambda: unit.sh("control", f"journalctl -o cat -u {UNIT}")
+    ours = lambda host: done(unit, None, host)
     assert "install Clusterwright on this host" in (tmp_path / "absent").read_text()
     assert unit.sh("control", f"systemctl is-active {UNIT}").strip() == "active"
 
     unit.sh("gpu-node2", "systemctl stop prometheus-node-exporter")
-    waits = lambda: [deed for deed in journal(unit, None)["deeds"] if deed["state"] == "proposed"]  # noqa: E731 (same)
+    waits = lambda: [deed for deed in journal(unit, None)["deeds"] if deed["state"] == "proposed"]
     proposed = until(waits, said)
     plan = wright("heal", "--plan", unit.file)
     approved = wright("heal", "approve", proposed[0]["id"], "--cluster", unit.file)

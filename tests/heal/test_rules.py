@@ -3,11 +3,11 @@
 import pytest
 
 from clusterwright.check.registry import choose
+from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.heal.act import action
 from clusterwright.heal.loop.gather import SLOW
 from clusterwright.heal.rule import ACTIONS, parse, rule_for, rules
 from clusterwright.heal.seen import Finding
-from clusterwright.why.knowledge import knowledge
 
 PERIODIC = {check.id for check in choose((), "periodic")}
 

@@ -1,4 +1,4 @@
-"""Imports go one way, the middle is pure, and what runs inside jobs imports nothing of ours."""
+"""Imports go one way, the middle is pure, and what runs on hosts imports only what is sent with it."""
 
 import ast
 from collections.abc import Iterator
@@ -8,26 +8,26 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "clusterwright"
 STAGES = [
-    "errors", "units", "drawing", "edge", "catalog", "spec", "plan", "build", "lab", "check", "train", "watch",
-    "why", "heal",
-    "demo", "campaign", "cli",
+    "errors", "units", "drawing", "onhost", "edge", "catalog", "config", "plan", "provision", "check", "runtime",
+    "launch", "monitor", "diagnose", "heal", "lab", "cli",
 ]  # fmt: skip
-NEVER = {("lab", "check"), ("check", "lab"), ("spec", "edge"), ("catalog", "edge"), ("plan", "edge")}
-INSIDE_JOBS = {
-    "train/adapters": ("clusterwright.train.adapters", "clusterwright.train.agent"),
-    "train/agent": ("clusterwright.train.agent",),
-    "train/runtime": ("clusterwright.train.runtime",),
-    "train/trackers": ("clusterwright.train.trackers", "clusterwright.train.agent"),
-    "train/recipes": ("clusterwright.train.recipes", "clusterwright.train.runtime"),
-    "watch/notify": ("clusterwright.watch.notify",),
-    "watch/exporter": ("clusterwright.watch.exporter", "clusterwright.train.agent.ledger"),
+NEVER = {("config", "edge"), ("catalog", "edge"), ("plan", "edge")}
+ON_HOSTS = {
+    "onhost/adapters": ("clusterwright.onhost.adapters", "clusterwright.onhost.supervisor"),
+    "onhost/exporter": ("clusterwright.onhost.exporter", "clusterwright.onhost.supervisor.ledger"),
+    "onhost/notify": ("clusterwright.onhost.notify",),
+    "onhost/provision": ("clusterwright.onhost.provision",),
+    "onhost/supervisor": ("clusterwright.onhost.supervisor",),
+    "onhost/trackers": ("clusterwright.onhost.trackers", "clusterwright.onhost.supervisor"),
+    "onhost": ("clusterwright.onhost",),
+    "runtime": ("clusterwright.runtime",),
 }
 PURE = (
-    "spec", "plan", "build/render", "build/roles", "build/change", "check/checks", "check/bench/kinds",
-    "check/bench/parsers", "check/report", "watch/picture", "why/judge", "heal/decide", "why/pending", "why/node",
-    "watch/records", "watch/simulate", "watch/report",
+    "config", "plan", "provision/render", "provision/roles", "provision/change", "check/checks", "check/bench/kinds",
+    "check/bench/parsers", "check/report", "monitor/picture", "diagnose/judge", "heal/decide", "diagnose/pending",
+    "diagnose/node", "monitor/records", "monitor/simulate", "monitor/report",
 )  # fmt: skip
-PURE_EXCEPT = {"spec/load.py"}  # reads the file it is given
+PURE_EXCEPT = {"config/load.py"}  # reads the file it is given
 IMPURE = {
     "asyncio", "datetime", "glob", "multiprocessing", "os", "random", "secrets", "shutil", "socket", "subprocess",
     "sys", "tempfile", "threading", "time",
@@ -58,7 +58,7 @@ def stage(name: str) -> str | None:
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_stage_imports_only_stages_to_its_left(path):
-    """Right to left: cli -> demo -> heal -> why -> watch -> train -> check -> build -> plan -> spec -> catalog."""
+    """Right to left: cli, lab, heal, diagnose, monitor, launch, check, provision, plan, config, catalog, edge."""
     own = path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
     for line, name in imported(path):
@@ -70,13 +70,13 @@ def test_a_stage_imports_only_stages_to_its_left(path):
             assert other in (None, own), f"{path}:{line}: {own} imports nothing of ours"
 
 
-@pytest.mark.parametrize("folder", INSIDE_JOBS)
-def test_what_runs_inside_jobs_imports_nothing_else_of_ours(folder):
+@pytest.mark.parametrize("folder", ON_HOSTS)
+def test_what_runs_on_hosts_imports_only_its_own_rooms(folder):
     """It is copied to hosts by itself and must import fast."""
     for path in (SOURCE / folder).rglob("*.py"):
         for line, name in imported(path):
             if name.startswith("clusterwright."):
-                assert name.startswith(INSIDE_JOBS[folder]), f"{path}:{line}: imports {name}"
+                assert name.startswith(ON_HOSTS[folder]), f"{path}:{line}: imports {name}"
 
 
 @pytest.mark.parametrize("folder", PURE)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from clusterwright import lab
+from clusterwright.config.load import load_cluster
 from clusterwright.lab.layout import layout, tag
-from clusterwright.spec.load import load_cluster
 
 TEXT = """
 name: {name}

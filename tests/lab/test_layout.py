@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clusterwright.config.load import load_cluster
 from clusterwright.errors import WrightError
 from clusterwright.lab.layout import layout, tag
-from clusterwright.spec.load import load_cluster
 
 
 def test_every_port_has_its_address_and_its_share_of_the_rate(planned):

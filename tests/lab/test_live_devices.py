@@ -5,11 +5,11 @@ import time
 import pytest
 
 from clusterwright import lab
-from clusterwright.build.apply import apply, remote_of
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.ssh import Ssh
 from clusterwright.errors import WrightError
 from clusterwright.lab import compiling
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.apply import apply, remote_of
 
 NAME = "simgpu-test"
 GPU_HOST = "gpu-node1"

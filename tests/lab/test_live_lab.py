@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from clusterwright import lab
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.ssh import Ssh
 from clusterwright.errors import WrightError
 from clusterwright.lab import able, cgroups, image
-from clusterwright.spec.load import load_cluster
 
 REASONS = "; ".join(f"{found.message} ({found.mend})" for found in able())
 pytestmark = [
@@ -384,7 +384,7 @@ def test_an_up_that_died_is_taken_away_or_done_again(traces, step, cluster_file)
     path = cluster_file("wright-other", 232)
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom clusterwright import lab\n"
-        "from clusterwright.spec.load import load_cluster\n"
+        "from clusterwright.config.load import load_cluster\n"
         "die = lambda text: sys.argv[2] in text and os.kill(os.getpid(), 9)\n"
         "lab.up(load_cluster(Path(sys.argv[1])), say=die)"
     )
@@ -420,7 +420,7 @@ def test_hosts_outlive_ctrl_c_at_the_terminal_after_up(cluster_file):
     path = cluster_file("wright-other", 232)
     code = (
         "import sys, time\nfrom pathlib import Path\nfrom clusterwright import lab\n"
-        "from clusterwright.spec.load import load_cluster\n"
+        "from clusterwright.config.load import load_cluster\n"
         "lab.up(load_cluster(Path(sys.argv[1]))); print('up', flush=True); time.sleep(60)"
     )
     child = subprocess.Popen(
@@ -463,7 +463,7 @@ def test_up_without_root_says_what_to_do(cluster_file):
     """Before anything is touched."""
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom clusterwright import lab\n"
-        "from clusterwright.spec.load import load_cluster\n"
+        "from clusterwright.config.load import load_cluster\n"
         "cluster = load_cluster(Path(sys.argv[1])); os.setgid(65534); os.setuid(65534); lab.up(cluster)"
     )
     argv = [sys.executable, "-c", code, str(cluster_file("wright-other", 232))]

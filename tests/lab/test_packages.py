@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from clusterwright.build.gpu_packages import names
 from clusterwright.lab.packages import repository
 from clusterwright.lab.packages.contents import StandIn
+from clusterwright.provision.gpu_packages import names
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +80,10 @@ def test_there_is_a_stand_in_for_every_name_that_debian_is_asked_for(cluster_of_
 @pytest.fixture
 def cluster_of_debian():
     """The lab's example with a CUDA named."""
-    from pathlib import Path  # noqa: PLC0415 (small)
+    from pathlib import Path
 
-    from clusterwright.spec.load import cluster_of  # noqa: PLC0415
-    from clusterwright.spec.reader import read  # noqa: PLC0415
+    from clusterwright.config.load import cluster_of
+    from clusterwright.config.reader import read
 
     text = (Path(__file__).parents[2] / "examples/lab/cluster.yaml").read_text()
     return cluster_of(read(text + '\nsoftware: {cuda: "12.8"}\n', "cluster.yaml"))

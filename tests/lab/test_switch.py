@@ -10,10 +10,10 @@ import time
 import pytest
 
 from clusterwright import lab
+from clusterwright.config.load import load_cluster
 from clusterwright.lab import state
 from clusterwright.lab.layout import layout
 from clusterwright.lab.state import Fault, LabState
-from clusterwright.spec.load import load_cluster
 
 NAME = f"wright-switch-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"  # its tests run side by side
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="a lab's journal is root's")

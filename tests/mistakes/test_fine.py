@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.load import cluster_of
+from clusterwright.config.reader import read
 from clusterwright.errors import SpecError
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.load import cluster_of
-from clusterwright.spec.reader import read
 
 GOOD = (Path(__file__).parent / "good.yaml").read_text()
 FINE = {

@@ -11,9 +11,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from clusterwright.cli.validate import validate
+from clusterwright.config.load import cluster_of
+from clusterwright.config.reader import read
 from clusterwright.errors import EXIT_USAGE, SpecError
-from clusterwright.spec.load import cluster_of
-from clusterwright.spec.reader import read
 
 HERE = Path(__file__).parent
 GOOD = (HERE / "good.yaml").read_text()

@@ -11,12 +11,12 @@ import pytest
 from ruamel.yaml import YAML
 
 from clusterwright import lab
-from clusterwright.build.apply import apply, remote_of
 from clusterwright.cli.apply import apply as wright_apply
 from clusterwright.cli.check import check as wright_check
 from clusterwright.cli.diff import diff as wright_diff
+from clusterwright.config.load import load_cluster
 from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_FAULTS_FOUND
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.apply import apply, remote_of
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 NAME, SUBNETS = "bad", "10.207."

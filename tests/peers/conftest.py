@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.build.render.cgroup_conf import cgroup_conf
-from clusterwright.build.render.gres_conf import gres_conf
-from clusterwright.build.render.slurm_conf import slurm_conf
-from clusterwright.build.render.topology_conf import topology
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
+from clusterwright.provision.render.cgroup_conf import cgroup_conf
+from clusterwright.provision.render.gres_conf import gres_conf
+from clusterwright.provision.render.slurm_conf import slurm_conf
+from clusterwright.provision.render.topology_conf import topology
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*/cluster.yaml"))
 

@@ -1,7 +1,7 @@
 """Defects that were found in other programs that build clusters (D1 to D13): ours refuses, names or lacks each.
 
-D3 is in tests/build/test_apply_lab.py, D4 in tests/mistakes/test_trouble_lab.py, D8 in
-tests/build/render/test_job_hooks.py, D9 in tests/house/test_assertions.py. D11 (alerts) waits for the watchers.
+D3 is in tests/provision/test_apply_lab.py, D4 in tests/mistakes/test_trouble_lab.py, D8 in
+tests/provision/render/test_job_hooks.py, D9 in tests/house/test_assertions.py. D11 (alerts) waits for the watchers.
 """
 
 import subprocess
@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.build.resources import File, Given
-from clusterwright.build.roles import wanted
 from clusterwright.check.checks.gpu_ecc import gpu_ecc
 from clusterwright.check.checks.mounted import mounted
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.gpus import Driver, Gpu
+from clusterwright.config.load import load_cluster
+from clusterwright.config.slurm_keys import RELEASES, lint
 from clusterwright.edge.secrets import munge_key
 from clusterwright.errors import WrightError
-from clusterwright.spec.load import load_cluster
-from clusterwright.spec.slurm_keys import RELEASES, lint
+from clusterwright.provision.resources import File, Given
+from clusterwright.provision.roles import wanted
 from clusterwright.units import MiB
 
 ROOT = Path(__file__).parents[2]

@@ -1,7 +1,7 @@
 """What users of other programs that build clusters complain of most (pains 1 to 15): what ours does about each.
 
 Live, with real daemons: 1, 2, 6 and 15 in tests/mistakes/test_trouble_lab.py, 5 and 7 in
-tests/build/test_members.py and test_live_lab.py, 8 in test_live_lab.py, 12 in test_job_hook_programs.py, 14 in
+tests/provision/test_members.py and test_live_lab.py, 8 in test_live_lab.py, 12 in test_job_hook_programs.py, 14 in
 bench/apply_vs_peers.py. 4 (MIG) and 13 (SPANK plug-ins) wait for drivers and containers.
 """
 
@@ -10,16 +10,16 @@ from fnmatch import fnmatch
 
 import pytest
 
-from clusterwright.build.resources import Given, Hardware, Hold
-from clusterwright.build.roles import wanted
-from clusterwright.build.roles.held_packages import DRIVER, FABRIC, SLURM, expression
 from clusterwright.check.checks.cgroup_plugin import cgroup_plugin
 from clusterwright.check.checks.gpu_device_files import gpu_device_files
 from clusterwright.check.checks.real_memory import real_memory
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.cgroup_plugins import CgroupPlugins
 from clusterwright.check.facts.slurmd_hardware import Hardware as Found
-from clusterwright.spec.slurm_keys import RELEASES
+from clusterwright.config.slurm_keys import RELEASES
+from clusterwright.provision.resources import Given, Hardware, Hold
+from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles.held_packages import DRIVER, FABRIC, SLURM, expression
 from clusterwright.units import MiB
 
 WE_RENDER = RELEASES[RELEASES.index("21.08") :]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.config.load import load_cluster
+from clusterwright.config.nodes import Gpus
 from clusterwright.plan.expected import expected, gpu_memory_bytes
-from clusterwright.spec.load import load_cluster
-from clusterwright.spec.nodes import Gpus
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 
 from clusterwright.catalog.gpu import Gpu
+from clusterwright.config.load import load_cluster
+from clusterwright.config.nodes import Gpus
 from clusterwright.errors import WrightError
 from clusterwright.plan.machines import Wiring, gpu_like, machine, machine_of
-from clusterwright.spec.load import load_cluster
-from clusterwright.spec.nodes import Gpus
 
 ROOT = Path(__file__).parents[2]
-TEMPLATES = ROOT / "src" / "clusterwright" / "spec" / "templates"
+TEMPLATES = ROOT / "src" / "clusterwright" / "config" / "templates"
 
 
 def gpu(name="h100-sxm-80gb", arch="Hopper", form="SXM5", memory=80e9, link=450e9):

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-from clusterwright.train import runtime
+from clusterwright import runtime
 
 SAMPLES, BATCH = 100, 16  # the batch does not divide them: an epoch ends within a step
 WORKERS = int(os.environ.get("BENCH_WORKERS", "0"))

@@ -9,7 +9,7 @@ import outside
 import torch
 from torch import nn
 
-from clusterwright.train import runtime
+from clusterwright import runtime
 
 marks.mark("imported")
 

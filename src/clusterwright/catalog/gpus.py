@@ -74,7 +74,7 @@ def _read(row: dict[str, str]) -> Gpu:
 
 
 def _unknown(name: str, known: list[str]) -> WrightError:
-    from difflib import get_close_matches  # noqa: PLC0415 (only when it is wrong)
+    from difflib import get_close_matches
 
     slug = "-".join(name.lower().split())
     close = get_close_matches(slug, known, n=3, cutoff=0.4)

@@ -9,7 +9,7 @@ from functools import cache
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import EXIT_USAGE, WrightError
 
-NEWEST = (1, 37)  # the newest whose schemas our manifests are held against (tests/train/kubernetes)
+NEWEST = (1, 37)  # the newest whose schemas our manifests are held against (tests/launch/kubernetes)
 _VERSION = re.compile(r"v?(\d+)\.(\d+)(\.\d+)?([+-].*)?")  # as `kubectl version` has it: v1.33.4-gke.1134000
 
 

@@ -80,7 +80,7 @@ def _read(row: dict[str, str]) -> Architecture:
 
 
 def _unknown(name: str, known: list[str]) -> WrightError:
-    from difflib import get_close_matches  # noqa: PLC0415 (only when it is wrong)
+    from difflib import get_close_matches
 
     slug = "-".join(name.lower().replace("_", " ").split())
     close = get_close_matches(slug, known, n=3, cutoff=0.5)

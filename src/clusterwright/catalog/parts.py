@@ -208,7 +208,7 @@ def _one(what: str, table: str, name: str, ours: Mapping[str, Part], own: Mappin
     found = named(own, name) or named(ours, name)
     if found is not None:
         return found
-    from difflib import get_close_matches  # noqa: PLC0415 (only when it is wrong)
+    from difflib import get_close_matches
 
     close = get_close_matches(slug(name), [*own, *ours], n=3, cutoff=0.5)
     meant = f"did you mean {' or '.join(f'`{each}`' for each in close)}? " if close else ""

@@ -21,7 +21,7 @@ _SLURM = re.compile(
     r"|SlurmdSpoolDir is full"
 )
 
-# By the first words of what the health program has found (build/render/hooks).
+# By the first words of what the health program has found (provision/render/hooks).
 _MENDS = {
     "gpu-file-missing": "`nvidia-modprobe -c 0` makes a missing device file; `dmesg | grep -i xid` for a lost GPU",
     "gpu-driver": "`nvidia-smi` on the host; reboot it if the driver hangs",

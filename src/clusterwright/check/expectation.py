@@ -41,7 +41,7 @@ def _never(_want: Want) -> str:
     return ""
 
 
-def check(  # noqa: PLR0913 (what a check is, by name)
+def check(
     needs: Fact[Any] | tuple[Fact[Any], ...],
     *,
     mend: str,
@@ -68,7 +68,7 @@ def check(  # noqa: PLR0913 (what a check is, by name)
     return decorate
 
 
-def expect(  # noqa: PLR0913 (the fields of a verdict, by name)
+def expect(
     holds: bool,  # noqa: FBT001 (the expectation itself reads best first)
     *,
     saw: str,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.config.cluster import Cluster, Host
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ def fact(
 ) -> Callable[[Callable[[str], T]], Fact[T]]:
     """Make a fact of a parser; `argv` is words, or one function from what is wanted to words.
 
-    `probe` names a script in check/probes that runs in place of a command, with `argv` as its arguments;
+    `probe` names a script in onhost/probes that runs in place of a command, with `argv` as its arguments;
     `codes` are the exit codes with which the output can be trusted.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.names import fold
+from clusterwright.config.names import fold
 
 WORST_FIRST = (Status.FAIL, Status.UNKNOWN, Status.WARN, Status.SKIPPED, Status.OK)
 

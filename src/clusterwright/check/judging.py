@@ -11,7 +11,7 @@ from clusterwright.check.fact import Missing, Want
 from clusterwright.check.reading import Reading
 from clusterwright.check.sides import sided
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 
 def judge(cluster: Cluster, checks: Iterable[Check], readings: Mapping[str, Reading]) -> list[Verdict]:

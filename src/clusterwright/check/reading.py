@@ -90,7 +90,7 @@ def read(facts: Iterable[Fact[Any]], answer: Mapping[str, Any], want: Want) -> d
 def _label(each: Fact[Any], want: Want) -> str:
     argv = list(each.argv(want))
     words = [each.id] if each.probe or argv[0] == "sh" else argv
-    return " ".join(words[:3]) + (" ..." if len(words) > 3 else "")  # noqa: PLR2004 (enough to know it by)
+    return " ".join(words[:3]) + (" ..." if len(words) > 3 else "")
 
 
 def answer_of(out: str) -> dict[str, Any] | None:

@@ -14,10 +14,10 @@ from clusterwright.check.judging import judge
 from clusterwright.check.reading import DEADLINE_S, Reach, Reading, answer_of, reached, read, request
 from clusterwright.check.registry import choose
 from clusterwright.check.verdict import Verdict
+from clusterwright.config.cluster import Cluster
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.spec.cluster import Cluster
 
 GRACE_S = 10.0  # ours: for the connection and for the reader to end after its own deadline
 
@@ -123,5 +123,5 @@ def _ask(
 
 @cache
 def _probes() -> dict[str, str]:
-    folder = resources.files("clusterwright.check.probes")
+    folder = resources.files("clusterwright.onhost.probes")
     return {each.name[:-3]: each.read_text() for each in folder.iterdir() if each.name.endswith(".py")}

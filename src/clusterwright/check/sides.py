@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from clusterwright.check.expectation import Check
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 _SEEN = (Status.OK, Status.WARN, Status.FAIL)
 _LEAST = 2  # ours: one host says nothing of the others

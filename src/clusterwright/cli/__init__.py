@@ -22,7 +22,7 @@ _ABOUT = "Makes, proves, runs and mends GPU training clusters."
 
 def app() -> App:
     """The command tree; each command is imported when it is used."""
-    from cyclopts import App, Parameter  # noqa: PLC0415 (a third of the time of a short command)
+    from cyclopts import App, Parameter
 
     # plaintext: the other formats import a Markdown or reStructuredText reader for a few back-ticks.
     tree = App(
@@ -39,7 +39,7 @@ def app() -> App:
 
 def commands() -> list[tuple[str, str]]:
     """Every command and what it does, in one line."""
-    from clusterwright.cli._listing import one_line  # noqa: PLC0415 (not for a listing that is not asked)
+    from clusterwright.cli._listing import one_line
 
     return [(_spoken(name), one_line(__path__[0], name)) for name in _names()]
 
@@ -62,7 +62,7 @@ def main() -> None:
     if sys.argv[1:] in ([], ["-h"], ["--help"]):
         sys.stdout.write(_overview())
         return
-    from clusterwright.errors import WrightError  # noqa: PLC0415 (not for --help)
+    from clusterwright.errors import WrightError
 
     try:
         outcome = app()(result_action="return_value")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from clusterwright.build.action import Action
-from clusterwright.build.carry import Care
-from clusterwright.build.report import Report
-from clusterwright.build.roles.training import LIBRARY
-from clusterwright.build.rollback import Listed, Undoable
 from clusterwright.cli._care import Gently
 from clusterwright.cli._show import say, show_json, show_table
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.field import Cost
+from clusterwright.config.names import fold
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.field import Cost
-from clusterwright.spec.names import fold
+from clusterwright.provision.action import Action
+from clusterwright.provision.carry import Care
+from clusterwright.provision.report import Report
+from clusterwright.provision.roles.training import LIBRARY
+from clusterwright.provision.rollback import Listed, Undoable
 from clusterwright.units import QuantityError, parse_duration
 
 FEW = 3  # so many files of one folder are named one by one, more are counted
@@ -140,7 +140,7 @@ def care(gently: Gently, cluster: Cluster, remote: Remote) -> Care:
         ) from why
     if not gently.reboot:
         return Care(batch=gently.batch, drain=gently.drain, wait_s=wait_s, say=say)
-    from clusterwright.cli._boot import look  # noqa: PLC0415 (start-up time: the checks are many files)
+    from clusterwright.cli._boot import look
 
     return Care(batch=gently.batch, reboot=True, look=look(cluster, remote), wait_s=wait_s, say=say)
 

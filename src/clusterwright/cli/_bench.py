@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clusterwright.check.bench.hold import Wish
     from clusterwright.check.bench.run import Kind
     from clusterwright.check.bench.store import Stored
-    from clusterwright.spec.cluster import Cluster
+    from clusterwright.config.cluster import Cluster
 
 _EXIT = {"fail": 5, "unknown": 1}  # by the worst status found
 
@@ -39,11 +39,11 @@ class Common:
 
     def run(self, kind: Kind, file: Path, *, lasts: str = "0s") -> int:
         """Run the bench and show it; 5 when something fails, 1 when something could not be seen."""
-        from clusterwright.build.apply import remote_of  # noqa: PLC0415 (start-up time)
-        from clusterwright.check.bench.run import run  # noqa: PLC0415
-        from clusterwright.check.folding import counts  # noqa: PLC0415
-        from clusterwright.cli._show import say, show_json  # noqa: PLC0415
-        from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+        from clusterwright.check.bench.run import run
+        from clusterwright.check.folding import counts
+        from clusterwright.cli._show import say, show_json
+        from clusterwright.config.load import load_cluster
+        from clusterwright.provision.apply import remote_of
 
         cluster = load_cluster(file)
         found = run(kind, cluster, remote_of(cluster), self._wish(cluster, lasts), say=say)
@@ -55,9 +55,9 @@ class Common:
         return next((code for status, code in _EXIT.items() if number[status]), 0)
 
     def _wish(self, cluster: Cluster, lasts: str) -> Wish:
-        from clusterwright.check.bench.hold import Wish  # noqa: PLC0415 (start-up time)
-        from clusterwright.cli._hostlist import expanded  # noqa: PLC0415
-        from clusterwright.units import parse_duration  # noqa: PLC0415
+        from clusterwright.check.bench.hold import Wish
+        from clusterwright.cli._hostlist import expanded
+        from clusterwright.units import parse_duration
 
         return Wish(
             self.as_user or first_admin(cluster), expanded(self.hosts) or (), self.partition, self.reservation,
@@ -74,7 +74,7 @@ def first_admin(cluster: Cluster) -> str | None:
 
 
 def _tell(found: Stored, number: dict[str, int], *, everything: bool) -> None:
-    from clusterwright.cli._show import say, show_table  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import say, show_table
 
     for note in found.notes:
         say(f"note: {note}")
@@ -88,12 +88,12 @@ def _tell(found: Stored, number: dict[str, int], *, everything: bool) -> None:
 
 def show_list(file: Path, *, json: bool) -> int:
     """The benches of the cluster."""
-    from datetime import UTC, datetime  # noqa: PLC0415 (start-up time)
+    from datetime import UTC, datetime
 
-    from clusterwright.check.bench.store import file_of, runs  # noqa: PLC0415
-    from clusterwright.cli._show import show_json, show_table  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
-    from clusterwright.spec.names import fold  # noqa: PLC0415
+    from clusterwright.check.bench.store import file_of, runs
+    from clusterwright.cli._show import show_json, show_table
+    from clusterwright.config.load import load_cluster
+    from clusterwright.config.names import fold
 
     found = runs(file_of(load_cluster(file).name))
     if json:
@@ -112,10 +112,10 @@ def show_list(file: Path, *, json: bool) -> int:
 
 def show_comparison(file: Path, a: int, b: int, *, json: bool) -> int:
     """What changed between two of them."""
-    from clusterwright.check.bench.compare import compare  # noqa: PLC0415 (start-up time)
-    from clusterwright.check.bench.store import file_of, read  # noqa: PLC0415
-    from clusterwright.cli._show import say, show_json, show_table  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+    from clusterwright.check.bench.compare import compare
+    from clusterwright.check.bench.store import file_of, read
+    from clusterwright.cli._show import say, show_json, show_table
+    from clusterwright.config.load import load_cluster
 
     path = file_of(load_cluster(file).name)
     found = compare(read(path, a), read(path, b))
@@ -132,7 +132,7 @@ def show_comparison(file: Path, a: int, b: int, *, json: bool) -> int:
 
 
 def _row(change: Change) -> tuple[str, ...]:
-    from clusterwright.check.bench.words import amount  # noqa: PLC0415 (start-up time)
+    from clusterwright.check.bench.words import amount
 
     conditions = ", ".join(f"{name} {value}" for name, value in change.conditions.items())
     figures = amount(change.before, change.unit), amount(change.after, change.unit)

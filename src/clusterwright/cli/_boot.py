@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.build.reboot import Look
 from clusterwright.check.runner import run
 from clusterwright.check.verdict import Status
+from clusterwright.config.cluster import Cluster
 from clusterwright.edge.ssh import Remote
-from clusterwright.spec.cluster import Cluster
+from clusterwright.provision.reboot import Look
 
 BAD = (Status.FAIL, Status.UNKNOWN)
 

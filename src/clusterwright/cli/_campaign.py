@@ -10,21 +10,21 @@ from clusterwright.cli._show import say
 from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
-    from clusterwright.campaign.drawing import Planned
-    from clusterwright.campaign.score import Score
-    from clusterwright.spec.cluster import Cluster
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.lab.chaos.drawing import Planned
+    from clusterwright.lab.chaos.score import Score
 
 SCHEMA = 1
 
 
 def campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], out: Path) -> int:
     """0 when every fault of the campaign has become what it should."""
-    from clusterwright.build.apply import apply, remote_of  # noqa: PLC0415 (start-up time)
-    from clusterwright.campaign.asked import Wright  # noqa: PLC0415
-    from clusterwright.campaign.story import Campaign, healing  # noqa: PLC0415
-    from clusterwright.edge.clock import SystemClock  # noqa: PLC0415
-    from clusterwright.lab import up  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+    from clusterwright.config.load import load_cluster
+    from clusterwright.edge.clock import SystemClock
+    from clusterwright.lab import up
+    from clusterwright.lab.chaos.asked import Wright
+    from clusterwright.lab.chaos.story import Campaign, healing
+    from clusterwright.provision.apply import apply, remote_of
 
     cluster, drawn = load_cluster(file), _drawn(seed, faults, only)
     if cluster.lab is None:
@@ -51,8 +51,8 @@ def campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], out: 
 
 
 def _drawn(seed: int, faults: int, only: tuple[str, ...]) -> tuple[Planned, ...]:
-    from clusterwright.campaign.drawing import draw  # noqa: PLC0415 (start-up time)
-    from clusterwright.campaign.kind import kinds  # noqa: PLC0415
+    from clusterwright.lab.chaos.drawing import draw
+    from clusterwright.lab.chaos.kind import kinds
 
     known = kinds()
     if strange := set(only) - set(known):
@@ -63,10 +63,10 @@ def _drawn(seed: int, faults: int, only: tuple[str, ...]) -> tuple[Planned, ...]
 
 def _write(out: Path, scores: list[Score], seed: int, wanted: int, cluster: Cluster) -> None:
     """Whole, after each fault: a campaign that is ended has its page, too."""
-    from clusterwright.campaign.page import page  # noqa: PLC0415 (start-up time)
-    from clusterwright.campaign.score import document, summary  # noqa: PLC0415
-    from clusterwright.demo import here  # noqa: PLC0415
-    from clusterwright.edge.files import write_whole  # noqa: PLC0415
+    from clusterwright.edge.files import write_whole
+    from clusterwright.lab.chaos.page import page
+    from clusterwright.lab.chaos.score import document, summary
+    from clusterwright.lab.demo import here
 
     machine = here.machine()
     said = f"{len(cluster.hosts('compute'))} hosts on {machine['cores']} cores of {machine['processor']}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clusterwright.cli._show import say, show_json, show_table, show_text
 
 if TYPE_CHECKING:
-    from clusterwright.train.launch.checkpoints import Seen
+    from clusterwright.launch.checkpoints import Seen
 
 _PREFIXES = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 _SPANS = ((86400, "d"), (3600, "h"), (60, "min"))
@@ -17,8 +17,8 @@ _SPANS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 def seen(what: str, cluster: Path | None, host: str) -> Seen | None:
     """The host that sees them; None for what is on this machine."""
-    from clusterwright.cli._there import find_cluster, way_to  # noqa: PLC0415 (start-up time)
-    from clusterwright.train.launch.checkpoints import Seen  # noqa: PLC0415
+    from clusterwright.cli._there import find_cluster, way_to
+    from clusterwright.launch.checkpoints import Seen
 
     if not (cluster or host) and ("/" in what or Path(what).exists()):
         return None

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from clusterwright.cli import _there
+from clusterwright.edge.bundler import RUNS, bundle_script
 from clusterwright.edge.processes import Done, run
-from clusterwright.edge.sources import far_text
 from clusterwright.errors import WrightError
-from clusterwright.train.curves import page
+from clusterwright.launch.curves import page
 
 LIMIT_S = 300  # a million events take some seconds to read
 
@@ -24,13 +24,14 @@ def points(job: str, cluster: Path | None) -> str:
     here = Path(job)
     if (here / "job.json").exists():
         argv = [sys.executable, "-", "curves", str(here.absolute().parent), here.absolute().name]
-        return _out(run(argv, stdin=far_text(), timeout_s=LIMIT_S), job)
-    from clusterwright.train.launch import runs_folder  # noqa: PLC0415 (only for a cluster)
+        return _out(run(argv, stdin=bundle_script(RUNS), timeout_s=LIMIT_S), job)
+    from clusterwright.launch import runs_folder
 
     where = _there.find_cluster(cluster)
     command = _there.far_command("curves", runs_folder(where), job)
     return _out(
-        _there.way_to(where).run(where.control.name, command, stdin=far_text(), timeout_s=LIMIT_S), job
+        _there.way_to(where).run(where.control.name, command, stdin=bundle_script(RUNS), timeout_s=LIMIT_S),
+        job,
     )
 
 

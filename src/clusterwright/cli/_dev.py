@@ -50,11 +50,11 @@ class Common:
 
     def run(self, file: Path | None) -> int:
         """Begin or join, and show the way there; 0 also where it is left waiting."""
-        from clusterwright.cli._dev_shown import show, told  # noqa: PLC0415 (start-up time)
-        from clusterwright.cli._dev_wish import read, seconds  # noqa: PLC0415
-        from clusterwright.cli._show import say, show_text  # noqa: PLC0415
-        from clusterwright.cli._there import way_to  # noqa: PLC0415
-        from clusterwright.train import dev  # noqa: PLC0415
+        from clusterwright.cli._dev_shown import show, told
+        from clusterwright.cli._dev_wish import read, seconds
+        from clusterwright.cli._show import say, show_text
+        from clusterwright.cli._there import way_to
+        from clusterwright.launch import dev
 
         cluster, wish = read(self, file)
         if self.dry_run:
@@ -80,8 +80,8 @@ COMMONLY = Common()
 
 def _own_key(cluster: str) -> tuple[Path, str]:
     """This machine's key for the sshd of sessions, made the first time; the private half never leaves it."""
-    from clusterwright.edge.secrets import state_folder  # noqa: PLC0415 (start-up time)
-    from clusterwright.edge.user_keys import user_keys  # noqa: PLC0415
+    from clusterwright.edge.secrets import state_folder
+    from clusterwright.edge.user_keys import user_keys
 
     folder = state_folder(cluster) / "dev"
     folder.mkdir(mode=0o700, exist_ok=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
     """One row for each."""
-    from clusterwright.cli._show import say, show_json, show_table  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._there import find_cluster, way_to  # noqa: PLC0415
-    from clusterwright.train.dev import listed  # noqa: PLC0415
+    from clusterwright.cli._show import say, show_json, show_table
+    from clusterwright.cli._there import find_cluster, way_to
+    from clusterwright.launch.dev import listed
 
     cluster = find_cluster(file)
     rows = listed(cluster, way_to(cluster), user=user)
@@ -25,9 +25,9 @@ def show_list(file: Path | None, user: str | None, *, json: bool) -> int:
 
 def end(job: str, file: Path | None, user: str | None) -> int:
     """It is over; who it was is said."""
-    from clusterwright.cli._show import say  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._there import find_cluster, way_to  # noqa: PLC0415
-    from clusterwright.train.dev import stop  # noqa: PLC0415
+    from clusterwright.cli._show import say
+    from clusterwright.cli._there import find_cluster, way_to
+    from clusterwright.launch.dev import stop
 
     cluster = find_cluster(file)
     for each in stop(job, cluster, way_to(cluster), user=user):

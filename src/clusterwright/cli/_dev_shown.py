@@ -13,8 +13,8 @@ from clusterwright.cli._show import say, show_json, show_text
 from clusterwright.units import format_duration
 
 if TYPE_CHECKING:
-    from clusterwright.spec.cluster import Cluster
-    from clusterwright.train.dev import Asked, Reach, Wish
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.launch.dev import Asked, Reach, Wish
 
 _NO_START = ("N/A", "")
 
@@ -38,8 +38,8 @@ def told(event: Mapping[str, Any]) -> None:
 
 def show(asked: Asked, cluster: Cluster, wish: Wish, *, key: Path, json: bool, tunnel: bool) -> int:
     """What to copy on stdout; then, where it is wished, the tunnel or the shell itself."""
-    from clusterwright.train.dev import reach  # noqa: PLC0415 (start-up time)
-    from clusterwright.train.dev.host import ports  # noqa: PLC0415
+    from clusterwright.launch.dev import reach
+    from clusterwright.onhost.dev import ports
 
     hosts = key.parent.parent / "known_hosts"
     way = reach(
@@ -77,7 +77,7 @@ def _talk(asked: Asked, way: Reach, wish: Wish, config: Path) -> None:
 
 def _go(way: Reach, *, json: bool, tunnel: bool) -> int:
     """Ctrl-C ends the tunnel, and not the session."""
-    from clusterwright.edge.terminal import hand_over  # noqa: PLC0415 (start-up time)
+    from clusterwright.edge.terminal import hand_over
 
     if way.tunnel and tunnel:
         return hand_over(way.tunnel)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from clusterwright.cli._show import say
 from clusterwright.cli._there import cluster_file
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.job import Environment, Job
+from clusterwright.config.load import load_cluster, load_job
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.job import Environment, Job
-from clusterwright.spec.load import load_cluster, load_job
-from clusterwright.train.dev import Kind, Wish
+from clusterwright.launch.dev import Kind, Wish
 from clusterwright.units import QuantityError, parse_duration, parse_size
 
 if TYPE_CHECKING:

@@ -6,9 +6,14 @@ import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 
-from clusterwright.build.apply import apply, remote_of
-from clusterwright.build.change.drift import Drift, Row, drift
-from clusterwright.build.change.fields import (
+from clusterwright.cli._show import say, show_json, show_text
+from clusterwright.config.field import Cost
+from clusterwright.config.load import load_cluster, source_of
+from clusterwright.config.names import fold
+from clusterwright.errors import WrightError
+from clusterwright.provision.apply import apply, remote_of
+from clusterwright.provision.change.drift import Drift, Row, drift
+from clusterwright.provision.change.fields import (
     WORDS,
     FieldChange,
     Said,
@@ -17,12 +22,7 @@ from clusterwright.build.change.fields import (
     gone_hosts,
     new_hosts,
 )
-from clusterwright.build.report import Report
-from clusterwright.cli._show import say, show_json, show_text
-from clusterwright.errors import WrightError
-from clusterwright.spec.field import Cost
-from clusterwright.spec.load import load_cluster, source_of
-from clusterwright.spec.names import fold
+from clusterwright.provision.report import Report
 
 FEW = 3  # so many things of one kind are named one by one, more are counted
 

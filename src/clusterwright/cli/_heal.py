@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from clusterwright.build.as_root import as_root
 from clusterwright.cli._show import say, show_json, show_table, show_text
 from clusterwright.cli._there import cluster_file, way_to
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
 from clusterwright.heal.act import Order, action
@@ -21,8 +22,7 @@ from clusterwright.heal.journal import Entry, Journal
 from clusterwright.heal.loop import here as joined
 from clusterwright.heal.loop.deeds import line
 from clusterwright.heal.loop.loop import Loop
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.as_root import as_root
 
 SCHEMA = 1
 
@@ -51,7 +51,7 @@ class _Place:
 
     def forward(self, *words: str) -> int:
         """The same command where the journal is."""
-        from clusterwright.edge.processes import stream  # noqa: PLC0415 (start-up time)
+        from clusterwright.edge.processes import stream
 
         there = shlex.join([self.cluster.heal.program, "heal", *words, "--here"])
         return stream(way_to(self.cluster).argv(self.cluster.control.name, as_root(self.cluster, there)))

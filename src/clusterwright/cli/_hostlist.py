@@ -9,10 +9,10 @@ def expanded(hostlist: str) -> tuple[str, ...] | None:
     Raises:
         WrightError: it is not a hostlist.
     """
-    from ClusterShell.NodeSet import NodeSetException  # noqa: PLC0415 (start-up time)
+    from ClusterShell.NodeSet import NodeSetException
 
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
-    from clusterwright.spec.names import expand  # noqa: PLC0415
+    from clusterwright.config.names import expand
+    from clusterwright.errors import EXIT_USAGE, WrightError
 
     try:
         return expand(hostlist) if hostlist else None

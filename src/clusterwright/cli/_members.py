@@ -7,19 +7,19 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from clusterwright.build.apply import apply, remote_of
-from clusterwright.build.change.drift import drift
-from clusterwright.build.change.fields import Said, between, new_hosts
-from clusterwright.build.change.hosts import hostlist, refuse_to_remove, with_hosts, without_hosts
-from clusterwright.build.grow import READY, Growth, grow, look
-from clusterwright.build.report import Report
-from clusterwright.build.shrink import Leave, leave, refuse_reserved, remembered
 from clusterwright.cli._diff import drift_lines, field_line
 from clusterwright.cli._show import say, show_json, show_text
+from clusterwright.config.load import source_of
+from clusterwright.config.names import fold
+from clusterwright.config.reader import read
 from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
-from clusterwright.spec.load import source_of
-from clusterwright.spec.names import fold
-from clusterwright.spec.reader import read
+from clusterwright.provision.apply import apply, remote_of
+from clusterwright.provision.change.drift import drift
+from clusterwright.provision.change.fields import Said, between, new_hosts
+from clusterwright.provision.change.hosts import hostlist, refuse_to_remove, with_hosts, without_hosts
+from clusterwright.provision.grow import READY, Growth, grow, look
+from clusterwright.provision.report import Report
+from clusterwright.provision.shrink import Leave, leave, refuse_reserved, remembered
 
 
 @dataclass(frozen=True, slots=True)

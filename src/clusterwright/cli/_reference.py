@@ -10,17 +10,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from clusterwright.build.render.monitoring.pages import alert_pages
 from clusterwright.check.kernel.on_host import on_host
 from clusterwright.check.reference import reference
 from clusterwright.cli import commands
 from clusterwright.cli._pages import pages
 from clusterwright.cli.plan import listed
-from clusterwright.spec.fields import Field, fields
-from clusterwright.train.agent.ledger.kinds import COMMON, KINDS, Kind
-from clusterwright.why.reference import pages as modes_pages
+from clusterwright.config.fields import Field, fields
+from clusterwright.diagnose.reference import pages as modes_pages
+from clusterwright.onhost.supervisor.ledger.kinds import COMMON, KINDS, Kind
+from clusterwright.provision.render.monitoring.pages import alert_pages
 
-_XIDS = "src/clusterwright/build/render/hooks/xids"  # what hosts know of Xids, without Clusterwright
+_XIDS = "src/clusterwright/provision/render/hooks/xids"  # what hosts know of Xids, without Clusterwright
 _MADE = "<!-- made by clusterwright.cli._reference, do not edit -->\n\n"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clusterwright.check import Verdict
-    from clusterwright.spec.cluster import Cluster
+    from clusterwright.config.cluster import Cluster
 
 
 def write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tuple[Path, Path]:
@@ -19,12 +19,12 @@ def write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tup
     Raises:
         WrightError: the folder is not there, or cannot be written.
     """
-    import dataclasses  # noqa: PLC0415 (start-up time)
-    import json  # noqa: PLC0415
+    import dataclasses
+    import json
 
-    from clusterwright import __version__  # noqa: PLC0415
-    from clusterwright.check.bench.store import file_of, latest  # noqa: PLC0415
-    from clusterwright.check.report import findings, page  # noqa: PLC0415
+    from clusterwright import __version__
+    from clusterwright.check.bench.store import file_of, latest
+    from clusterwright.check.report import findings, page
 
     benches = latest(file_of(cluster.name))
     measured = [verdict for run in benches for verdict in run.verdicts]
@@ -46,8 +46,8 @@ def write_metrics(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> Pa
     Raises:
         WrightError: the folder is not there, or cannot be written.
     """
-    from clusterwright.check.bench.store import file_of, latest  # noqa: PLC0415 (start-up time)
-    from clusterwright.check.report import metrics  # noqa: PLC0415
+    from clusterwright.check.bench.store import file_of, latest
+    from clusterwright.check.report import metrics
 
     write_file(to, metrics(cluster.name, verdicts, latest(file_of(cluster.name)), taken=time.time()))
     return to
@@ -59,8 +59,8 @@ def write_file(to: Path, text: str) -> None:
     Raises:
         WrightError: the folder is not there, or cannot be written.
     """
-    from clusterwright.edge.files import write_whole  # noqa: PLC0415 (start-up time)
-    from clusterwright.errors import WrightError  # noqa: PLC0415
+    from clusterwright.edge.files import write_whole
+    from clusterwright.errors import WrightError
 
     try:
         write_whole(to, text)

@@ -13,17 +13,18 @@ from clusterwright.cli._report import write_file
 from clusterwright.cli._show import say, show_json, show_text
 from clusterwright.cli._there import find_cluster, way_to
 from clusterwright.cli._why import language
+from clusterwright.config.cluster import Cluster
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.spec.cluster import Cluster
-from clusterwright.watch.fetch import Fetched, far_records
-from clusterwright.watch.fetch import of_job as fetch_job
-from clusterwright.watch.fetch import of_month as fetch_month
-from clusterwright.watch.report import job, month, page, sheets, text
-from clusterwright.watch.report.job_facts import JobFacts, facts
-from clusterwright.watch.report.money import Price
-from clusterwright.watch.report.month_figures import Span
-from clusterwright.watch.report.month_figures import month as figures
-from clusterwright.watch.report.report import Report
+from clusterwright.monitor.fetch import Fetched
+from clusterwright.monitor.fetch import of_job as fetch_job
+from clusterwright.monitor.fetch import of_month as fetch_month
+from clusterwright.monitor.report import job, month, page, sheets, text
+from clusterwright.monitor.report.job_facts import JobFacts, facts
+from clusterwright.monitor.report.money import Price
+from clusterwright.monitor.report.month_figures import Span
+from clusterwright.monitor.report.month_figures import month as figures
+from clusterwright.monitor.report.report import Report
+from clusterwright.onhost.snapshot import history
 
 _MONTH = re.compile(r"(20\d\d)-(0[1-9]|1[0-2])")
 
@@ -129,9 +130,9 @@ def bounds(label: str) -> tuple[float, float]:
 
 def of_gpus(cluster: Cluster) -> tuple[Price | None, float]:
     """What an hour of one costs, and the power that one may draw; 0 where nobody knows. Of several kinds, the first."""
-    from clusterwright.catalog.gpus import gpus  # noqa: PLC0415 (reads the catalog)
-    from clusterwright.catalog.prices import Deal, price  # noqa: PLC0415
-    from clusterwright.plan.machines import gpu_like  # noqa: PLC0415
+    from clusterwright.catalog.gpus import gpus
+    from clusterwright.catalog.prices import Deal, price
+    from clusterwright.plan.machines import gpu_like
 
     own = cluster.accounting
     said = (
@@ -157,7 +158,7 @@ def _facts(found: Fetched) -> JobFacts | None:
 def _here(folder: Path) -> Report:
     """A run of this machine: what its own events tell."""
     silent: dict[str, Any] = {"silent": {}}
-    run = far_records.run_of(silent, str(folder))
+    run = history.run_of(silent, str(folder))
     missing = (
         *silent["silent"].values(),
         "Slurm and Prometheus are not asked for a folder: what processors and GPUs did is not known",

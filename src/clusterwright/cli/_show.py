@@ -25,9 +25,9 @@ def show_json(document: Any) -> None:
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Rows under headings on stdout; status words are coloured on a terminal, and readable without."""
-    from rich.console import Console  # noqa: PLC0415 (start-up time)
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from clusterwright.cli._show import say, show_json, show_table, show_text
+from clusterwright.config.load import load_cluster
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.spec.load import load_cluster
-from clusterwright.watch.records import sacct
-from clusterwright.watch.simulate import generated, shown
-from clusterwright.watch.simulate.engine import simulate
-from clusterwright.watch.simulate.result import result
-from clusterwright.watch.simulate.settings import Settings, of_cluster, slurm_default
-from clusterwright.watch.simulate.trace import Trace, trace
+from clusterwright.monitor.records import sacct
+from clusterwright.monitor.simulate import generated, shown
+from clusterwright.monitor.simulate.engine import simulate
+from clusterwright.monitor.simulate.result import result
+from clusterwright.monitor.simulate.settings import Settings, of_cluster, slurm_default
+from clusterwright.monitor.simulate.trace import Trace, trace
 
 FEWEST_TEAMS, LONGEST_D, MOST_LOAD = 2, 366, 10
 ASK = "sacct -a -P -X -S 2026-10-01 -E 2026-11-01 --format=" + ",".join(

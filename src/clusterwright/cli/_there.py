@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Ssh
-    from clusterwright.spec.cluster import Cluster
 
 VARIABLE = "CLUSTERWRIGHT_CLUSTER"
 
@@ -21,7 +21,7 @@ def find_cluster(named: Path | None) -> Cluster:
     Raises:
         WrightError: there is none; with the places that were tried.
     """
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415 (start-up time)
+    from clusterwright.config.load import load_cluster
 
     return load_cluster(cluster_file(named))
 
@@ -32,7 +32,7 @@ def cluster_file(named: Path | None, beside: Path | None = None) -> Path:
     Raises:
         WrightError: there is none; with the places that were tried.
     """
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
+    from clusterwright.errors import EXIT_USAGE, WrightError
 
     if named:
         return named
@@ -56,13 +56,13 @@ def cluster_file(named: Path | None, beside: Path | None = None) -> Path:
 
 def way_to(cluster: Cluster) -> Ssh:
     """The lab's own ssh for a lab, the site's otherwise."""
-    from clusterwright.build.apply import remote_of  # noqa: PLC0415 (start-up time)
+    from clusterwright.provision.apply import remote_of
 
     return remote_of(cluster)
 
 
 def far_command(what: str, runs: str, *more: str) -> str:
-    """The shell line for far.py, whose text (edge/sources.py) comes on stdin."""
+    """The shell line for run_jobs.py, whose text (edge/bundler.py) comes on stdin."""
     return f"python3 -u - {shlex.join([what, runs, *more])}"
 
 
@@ -73,7 +73,7 @@ def follow(
 
     On a terminal, a line beneath them says how far it is. With `deaf`, an interrupt does not end it.
     """
-    from clusterwright.train.follow.screen import able  # noqa: PLC0415 (start-up time)
+    from clusterwright.launch.follow.screen import able
 
     how = ("live" if live else "once", *(["json"] if json else []))
     if json or not live or not able(sys.stdout):
@@ -82,28 +82,28 @@ def follow(
 
 
 def ask(cluster: Cluster | None, what: str, runs: str, *more: str, deaf: bool = False) -> int:
-    """Have far.py do it on the control host, or here, and show what it says; its exit code."""
-    from clusterwright.edge.processes import stream  # noqa: PLC0415 (start-up time)
-    from clusterwright.edge.sources import far_text  # noqa: PLC0415
+    """Have run_jobs.py do it on the control host, or here, and show what it says; its exit code."""
+    from clusterwright.edge.bundler import RUNS, bundle_script
+    from clusterwright.edge.processes import stream
 
-    return stream(_argv(cluster, what, runs, *more), stdin=far_text(), deaf=deaf)
+    return stream(_argv(cluster, what, runs, *more), stdin=bundle_script(RUNS), deaf=deaf)
 
 
 def _on_screen(argv: tuple[str, ...], *, deaf: bool) -> int:
-    from clusterwright.edge.processes import lines  # noqa: PLC0415 (start-up time)
-    from clusterwright.edge.sources import far_text  # noqa: PLC0415
-    from clusterwright.train.follow.screen import Screen  # noqa: PLC0415
+    from clusterwright.edge.bundler import RUNS, bundle_script
+    from clusterwright.edge.processes import lines
+    from clusterwright.launch.follow.screen import Screen
 
     plain = "utf" not in (sys.stdout.encoding or "").lower()
     screen = Screen(sys.stdout, ascii_only=plain)
     try:
-        return lines(argv, screen.line, stdin=far_text(), deaf=deaf)
+        return lines(argv, screen.line, stdin=bundle_script(RUNS), deaf=deaf)
     finally:
         screen.close()
 
 
 def _argv(cluster: Cluster | None, what: str, runs: str, *more: str) -> tuple[str, ...]:
-    """What starts far.py where the runs are."""
+    """What starts run_jobs.py where the runs are."""
     if cluster is None:
         return (sys.executable, "-u", "-", what, runs, *more)
     return tuple(way_to(cluster).argv(cluster.control.name, far_command(what, runs, *more)))

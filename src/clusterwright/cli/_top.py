@@ -17,9 +17,9 @@ from clusterwright.cli._there import find_cluster, way_to
 from clusterwright.cli._why import language
 
 if TYPE_CHECKING:
+    from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Remote
-    from clusterwright.spec.cluster import Cluster
-    from clusterwright.watch.top.columns import Way
+    from clusterwright.monitor.top.columns import Way
 
 SCHEMA = 1
 WIDTH, ROWS = 160, 60  # where there is no terminal
@@ -36,7 +36,7 @@ class Asked:
 
     def way(self) -> Way:
         """How things are to be said."""
-        from clusterwright.watch.top.columns import Way  # noqa: PLC0415 (start-up time)
+        from clusterwright.monitor.top.columns import Way
 
         plain = "utf" not in (sys.stdout.encoding or "").lower()
         return Way(self.lang or ("zh" if language() == "zh" else "en"), ascii_only=plain)
@@ -49,7 +49,7 @@ def terminal() -> bool:
 
 def as_json(asked: Asked) -> int:
     """The picture as one document; names of strangers are escaped as JSON has it."""
-    from clusterwright.watch.gather import gather  # noqa: PLC0415 (start-up time)
+    from clusterwright.monitor.gather import gather
 
     where = find_cluster(asked.cluster)
     json.dump({"schema": SCHEMA, **asdict(gather(where, way_to(where)))}, sys.stdout)
@@ -59,12 +59,12 @@ def as_json(asked: Asked) -> int:
 
 def once(asked: Asked) -> int:
     """One screen."""
-    from dataclasses import replace  # noqa: PLC0415 (start-up time)
+    from dataclasses import replace
 
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
-    from clusterwright.watch.gather import gather  # noqa: PLC0415
-    from clusterwright.watch.top.once import once as shown  # noqa: PLC0415
+    from clusterwright.monitor.gather import gather
+    from clusterwright.monitor.top.once import once as shown
 
     where = find_cluster(asked.cluster)
     picture = gather(where, way_to(where))
@@ -77,7 +77,7 @@ def once(asked: Asked) -> int:
 def screen(asked: Asked) -> int:
     """The screen, until somebody leaves it. The cluster is asked while Textual is loaded."""
     if find_spec("textual") is None:
-        from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
+        from clusterwright.errors import EXIT_USAGE, WrightError
 
         raise WrightError.of(
             "top-needs-textual", "the screen is drawn with textual, which is not installed",
@@ -85,16 +85,16 @@ def screen(asked: Asked) -> int:
         )  # fmt: skip
     if not asked.colour:
         os.environ["NO_COLOR"] = "1"
-    from clusterwright.edge.clock import SystemClock  # noqa: PLC0415 (start-up time)
-    from clusterwright.watch.gather import Kept, gather  # noqa: PLC0415
+    from clusterwright.edge.clock import SystemClock
+    from clusterwright.monitor.gather import Kept, gather
 
     where = find_cluster(asked.cluster)
     remote = way_to(where)
     kept = Kept(lambda: gather(where, remote), SystemClock())
     threading.Thread(target=kept.newest, daemon=True).start()
 
-    from clusterwright.watch.top.acts import ByShell  # noqa: PLC0415
-    from clusterwright.watch.top.app import Top  # noqa: PLC0415
+    from clusterwright.monitor.top.acts import ByShell
+    from clusterwright.monitor.top.app import Top
 
     way = asked.way()
     runs = f"{where.shared_folder}/runs" if where.shared_folder else ""
@@ -106,9 +106,9 @@ def screen(asked: Asked) -> int:
 
 def _why(cluster: Cluster, remote: Remote, job: str, lang: str) -> str:
     """What `wright why JOB` says."""
-    from clusterwright.cli._why_cluster import of_job, waits  # noqa: PLC0415 (start-up time)
-    from clusterwright.why.pending.told import shown as waiting_shown  # noqa: PLC0415
-    from clusterwright.why.shown import plain, shown  # noqa: PLC0415
+    from clusterwright.cli._why_cluster import of_job, waits
+    from clusterwright.diagnose.pending.told import shown as waiting_shown
+    from clusterwright.diagnose.shown import plain, shown
 
     if waiting := waits(cluster, remote, job):
         return waiting_shown(waiting, job, lang)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.cli._train_typed import Typed
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.job import Job
+from clusterwright.config.load import check_job_against, job_of, load_both, load_cluster, load_job, source_of
+from clusterwright.config.reader import read
 from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.job import Job
-from clusterwright.spec.load import check_job_against, job_of, load_both, load_cluster, load_job, source_of
-from clusterwright.spec.reader import read
-from clusterwright.train.launch.words import fields
+from clusterwright.launch.words import fields
 
 USUAL_TIME_S = 12 * 3600
 

@@ -35,15 +35,15 @@ class Common:
     @property
     def trials(self) -> Budget:
         """The budget, refused where it is too small for anything."""
-        from clusterwright.check.tune.trials import Budget  # noqa: PLC0415 (start-up time)
+        from clusterwright.check.tune.trials import Budget
 
         return Budget(self.budget, self.seed)
 
     def wish(self, user: str | None, fewest: int, partition: str = "") -> Wish:
         """The hosts to hold."""
-        from clusterwright.check.bench.hold import Wish  # noqa: PLC0415 (start-up time)
-        from clusterwright.cli._hostlist import expanded  # noqa: PLC0415
-        from clusterwright.units import parse_duration  # noqa: PLC0415
+        from clusterwright.check.bench.hold import Wish
+        from clusterwright.cli._hostlist import expanded
+        from clusterwright.units import parse_duration
 
         wait_s = parse_duration(self.wait)
         return Wish(user, expanded(self.hosts) or (), partition, wait_s=wait_s, fewest=fewest)

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clusterwright.build.apply import remote_of
-from clusterwright.build.change.fields import Said
 from clusterwright.check.bench.hold import Wish, choose
 from clusterwright.check.bench.run import FEWEST, on_site
 from clusterwright.check.bench.site import Site
@@ -20,13 +18,15 @@ from clusterwright.cli._bench import first_admin
 from clusterwright.cli._show import say
 from clusterwright.cli._tune import Common
 from clusterwright.cli._tune_shown import concluded
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.job import Job
+from clusterwright.config.load import load_both, source_of
+from clusterwright.config.reader import read
 from clusterwright.edge.clock import SystemClock
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.job import Job
-from clusterwright.spec.load import load_both, source_of
-from clusterwright.spec.reader import read
-from clusterwright.train.launch.command import command, python
-from clusterwright.train.launch.script import settings
+from clusterwright.launch.command import command, python
+from clusterwright.launch.script import settings
+from clusterwright.provision.apply import remote_of
+from clusterwright.provision.change.fields import Said
 from clusterwright.units import parse_duration
 
 

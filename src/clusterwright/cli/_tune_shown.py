@@ -14,9 +14,9 @@ from clusterwright.check.tune.trials import Tuned
 from clusterwright.check.tune.written import difference, with_settings
 from clusterwright.cli._show import say, show_json, show_table
 from clusterwright.cli._tune import Common
+from clusterwright.config.load import job_of, source_of
+from clusterwright.config.reader import read
 from clusterwright.edge.files import write_whole
-from clusterwright.spec.load import job_of, source_of
-from clusterwright.spec.reader import read
 
 
 def concluded(

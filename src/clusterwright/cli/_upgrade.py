@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from clusterwright.build.apply import apply, remote_of
-from clusterwright.build.change.edit import put
-from clusterwright.build.change.fields import Said
-from clusterwright.build.change.upgrade import NOTE, Step, batch_size, refuse_span, steps
-from clusterwright.build.upgrade import Upgrade, do, refuse_without_packages, running, verify, versions
 from clusterwright.cli._members import Asked, agreed, failures
 from clusterwright.cli._show import say, show_json, show_text
+from clusterwright.config.load import source_of
+from clusterwright.config.names import fold
+from clusterwright.config.reader import read
 from clusterwright.edge.files import write_whole
 from clusterwright.errors import EXIT_DONE, EXIT_FAILED
-from clusterwright.spec.load import source_of
-from clusterwright.spec.names import fold
-from clusterwright.spec.reader import read
+from clusterwright.provision.apply import apply, remote_of
+from clusterwright.provision.change.edit import put
+from clusterwright.provision.change.fields import Said
+from clusterwright.provision.change.upgrade import NOTE, Step, batch_size, refuse_span, steps
+from clusterwright.provision.upgrade import Upgrade, do, refuse_without_packages, running, verify, versions
 
 
 def upgrade(path: Path, version: str, batch: str, asked: Asked) -> int:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from clusterwright.build.apply import apply, remote_of
-from clusterwright.build.change.edit import put
-from clusterwright.build.change.fields import Said
-from clusterwright.build.report import Report
 from clusterwright.cli import _apply
 from clusterwright.cli._care import Gently
 from clusterwright.cli._members import Asked
 from clusterwright.cli._show import say
+from clusterwright.config.load import source_of
+from clusterwright.config.reader import read
 from clusterwright.edge.files import write_whole
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.spec.load import source_of
-from clusterwright.spec.reader import read
+from clusterwright.provision.apply import apply, remote_of
+from clusterwright.provision.change.edit import put
+from clusterwright.provision.change.fields import Said
+from clusterwright.provision.report import Report
 
 
 def upgrade_driver(path: Path, version: str, gently: Gently, asked: Asked) -> int:

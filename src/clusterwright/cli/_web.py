@@ -15,14 +15,14 @@ from clusterwright.cli._there import way_to
 from clusterwright.edge.clock import SystemClock
 from clusterwright.edge.secrets import state_folder
 from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
-from clusterwright.watch.web.serve import Listener, bound, checked, serve
-from clusterwright.watch.web.users import Users, made
+from clusterwright.monitor.web.serve import Listener, bound, checked, serve
+from clusterwright.monitor.web.users import Users, made
 
 if TYPE_CHECKING:
     from clusterwright.cli._web_typed import Listens, Members
+    from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Remote
-    from clusterwright.spec.cluster import Cluster
-    from clusterwright.watch.web.acts import Hands
+    from clusterwright.monitor.web.acts import Hands
 
 _NEEDS = ("starlette", "uvicorn")
 
@@ -68,12 +68,12 @@ def serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
     listener = Listener(listens.host, listens.port, listens.tls_cert, listens.tls_key)
     checked(listener, users=bool(users.all()))
     opened = bound(listener)
-    from clusterwright.watch.gather import gather  # noqa: PLC0415 (start-up time)
-    from clusterwright.watch.web.app import Site, application  # noqa: PLC0415
-    from clusterwright.watch.web.feed import Feed  # noqa: PLC0415
-    from clusterwright.watch.web.guard import Guard  # noqa: PLC0415
-    from clusterwright.watch.web.history import History  # noqa: PLC0415
-    from clusterwright.watch.web.sessions import Door, Sessions  # noqa: PLC0415
+    from clusterwright.monitor.gather import gather
+    from clusterwright.monitor.web.app import Site, application
+    from clusterwright.monitor.web.feed import Feed
+    from clusterwright.monitor.web.guard import Guard
+    from clusterwright.monitor.web.history import History
+    from clusterwright.monitor.web.sessions import Door, Sessions
 
     clock, remote = SystemClock(), way_to(cluster)
     history = History(state_folder(cluster.name) / "web-history.sqlite", clock)
@@ -91,10 +91,10 @@ def serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
 
 def _hands(cluster: Cluster, remote: Remote) -> Hands:
     """The same way that commands take, as root where Slurm wants it."""
-    from clusterwright.build.as_root import by_sudo  # noqa: PLC0415 (start-up time)
-    from clusterwright.train.launch import runs_folder  # noqa: PLC0415
-    from clusterwright.watch.gather.gather import way  # noqa: PLC0415
-    from clusterwright.watch.web.acts import Hands, Rooted  # noqa: PLC0415
+    from clusterwright.launch import runs_folder
+    from clusterwright.monitor.gather.gather import way
+    from clusterwright.monitor.web.acts import Hands, Rooted
+    from clusterwright.provision.as_root import by_sudo
 
     there = way(cluster, remote)
     return Hands(

@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Iterable
 
+from clusterwright.diagnose.diagnosis import Diagnosis, document
+from clusterwright.diagnose.flight import recorded
+from clusterwright.diagnose.judge import judge
+from clusterwright.diagnose.knowledge import knowledge
+from clusterwright.diagnose.reading import Source, found, read
 from clusterwright.errors import EXIT_DONE, EXIT_FAILED
-from clusterwright.why.diagnosis import Diagnosis, document
-from clusterwright.why.flight import recorded
-from clusterwright.why.judge import judge
-from clusterwright.why.knowledge import knowledge
-from clusterwright.why.reading import Source, found, read
 
 _MARKUP = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}  # of a log's own; JSON reads it as it was
 
@@ -36,7 +36,7 @@ def answer(diagnoses: list[Diagnosis], lang: str, *, everything: bool, as_json: 
         text = json.dumps(document(diagnoses), ensure_ascii=lang != "zh", indent=2)
         sys.stdout.write(text.translate(_MARKUP) + "\n")
     else:
-        from clusterwright.why.shown import coloured, plain, shown  # noqa: PLC0415 (not for JSON)
+        from clusterwright.diagnose.shown import coloured, plain, shown
 
         paint = coloured if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else plain
         sys.stdout.write(shown(diagnoses, lang, everything=everything, paint=paint) + "\n")

@@ -14,10 +14,10 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.diagnose.diagnosis import Diagnosis
+    from clusterwright.diagnose.pending import Waiting
     from clusterwright.edge.ssh import Remote
-    from clusterwright.spec.cluster import Cluster
-    from clusterwright.why.diagnosis import Diagnosis
-    from clusterwright.why.pending import Waiting
 
 _JOB = re.compile(r"\d+(?:_\d+)?|last")
 _OUTPUT = re.compile(r".*?slurm-(\d+)\.out")
@@ -51,8 +51,8 @@ def _job(word: str) -> str:
 
 def waits(cluster: Cluster, remote: Remote, job: str) -> Waiting | None:
     """Why the job waits; None where Slurm has none of that id that does."""
-    from clusterwright.why.gather.queue import ask  # noqa: PLC0415 (start-up time)
-    from clusterwright.why.pending import explain  # noqa: PLC0415
+    from clusterwright.diagnose.gather.queue import ask
+    from clusterwright.diagnose.pending import explain
 
     if not job[:1].isdigit():
         return None
@@ -66,9 +66,9 @@ def of_job(cluster: Cluster, remote: Remote, job: str, lang: str) -> list[Diagno
     Raises:
         WrightError: neither Slurm nor the runs' folder knows it.
     """
-    from clusterwright.train.launch import runs_folder  # noqa: PLC0415 (start-up time)
-    from clusterwright.why.gather.ended import gather  # noqa: PLC0415
-    from clusterwright.why.gather.told import of_slurm_alone  # noqa: PLC0415
+    from clusterwright.diagnose.gather.ended import gather
+    from clusterwright.diagnose.gather.told import of_slurm_alone
+    from clusterwright.launch import runs_folder
 
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
     found = gather(remote, cluster.control.name, runs, job)
@@ -86,10 +86,10 @@ def of_job(cluster: Cluster, remote: Remote, job: str, lang: str) -> list[Diagno
 
 def of_node(cluster: Cluster, remote: Remote, node: str, lang: str) -> list[Diagnosis]:
     """Why a host is as it is, then what its own logs tell of."""
-    from clusterwright.edge.clock import SystemClock  # noqa: PLC0415 (start-up time)
-    from clusterwright.why.gather.node import lately, record  # noqa: PLC0415
-    from clusterwright.why.node import explain  # noqa: PLC0415
-    from clusterwright.why.node.told import follows, past, told  # noqa: PLC0415
+    from clusterwright.diagnose.gather.node import lately, record
+    from clusterwright.diagnose.node import explain
+    from clusterwright.diagnose.node.told import follows, past, told
+    from clusterwright.edge.clock import SystemClock
 
     known = record(remote, cluster.control.name, node)
     said = lately(remote, node, int(SystemClock().now()), known)
@@ -104,7 +104,7 @@ def of_node(cluster: Cluster, remote: Remote, node: str, lang: str) -> list[Diag
 
 
 def _show_waiting(waiting: Waiting, job: str, lang: str, *, as_json: bool) -> int:
-    from clusterwright.why.pending.told import diagnosis, shown  # noqa: PLC0415 (start-up time)
+    from clusterwright.diagnose.pending.told import diagnosis, shown
 
     if as_json:
         return answer([diagnosis(waiting, job, lang)], lang, everything=False, as_json=True)

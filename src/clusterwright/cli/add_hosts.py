@@ -35,6 +35,6 @@ def add_hosts(
     json
         One JSON document on stdout.
     """
-    from clusterwright.cli import _members  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _members
 
     return _members.add(cluster, group, hosts, _members.Asked(dry_run=dry_run, yes=yes, json=json))

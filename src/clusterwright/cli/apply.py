@@ -37,10 +37,10 @@ def apply(
     json
         One JSON document on stdout.
     """
-    from clusterwright.build.apply import apply as run  # noqa: PLC0415 (start-up time)
-    from clusterwright.build.apply import remote_of  # noqa: PLC0415
-    from clusterwright.cli import _apply  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+    from clusterwright.cli import _apply
+    from clusterwright.config.load import load_cluster
+    from clusterwright.provision.apply import apply as run
+    from clusterwright.provision.apply import remote_of
 
     spec = load_cluster(cluster)
     asking = _apply.Asking(yes=yes, quiet=json, gently=gently)

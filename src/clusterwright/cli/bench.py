@@ -83,7 +83,7 @@ def burn_in(
 @bench.command(name="list")
 def list_(file: Path, /, *, json: bool = False) -> int:
     """Show the benches that were run, the newest first."""
-    from clusterwright.cli._bench import show_list  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._bench import show_list
 
     return show_list(file, json=json)
 
@@ -91,6 +91,6 @@ def list_(file: Path, /, *, json: bool = False) -> int:
 @bench.command
 def compare(file: Path, a: int, b: int, /, *, json: bool = False) -> int:
     """Show what changed from bench A to bench B by more than its spread, and which versions differ."""
-    from clusterwright.cli._bench import show_comparison  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._bench import show_comparison
 
     return show_comparison(file, a, b, json=json)

@@ -15,10 +15,10 @@ def cancel(job: str, /, *, cluster: Path | None = None) -> int:
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli._there import far_command, find_cluster, way_to  # noqa: PLC0415 (start-up time)
-    from clusterwright.edge.processes import stream  # noqa: PLC0415
-    from clusterwright.edge.sources import far_text  # noqa: PLC0415
-    from clusterwright.train.launch import runs_folder  # noqa: PLC0415
+    from clusterwright.cli._there import far_command, find_cluster, way_to
+    from clusterwright.edge.bundler import RUNS, bundle_script
+    from clusterwright.edge.processes import stream
+    from clusterwright.launch import runs_folder
 
     here = Path(job)
     if (here / "job.json").exists():
@@ -26,4 +26,4 @@ def cancel(job: str, /, *, cluster: Path | None = None) -> int:
         return 0
     where = find_cluster(cluster)
     command = far_command("cancel", runs_folder(where), job)
-    return stream(way_to(where).argv(where.control.name, command), stdin=far_text())
+    return stream(way_to(where).argv(where.control.name, command), stdin=bundle_script(RUNS))

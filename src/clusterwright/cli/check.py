@@ -9,13 +9,13 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from clusterwright.check import Verdict
+    from clusterwright.config.cluster import Cluster
     from clusterwright.edge.ssh import Ssh
-    from clusterwright.spec.cluster import Cluster
 
 _EXIT = {"fail": 5, "unknown": 1}  # by the worst status found
 
 
-def check(  # noqa: PLR0913 (each option of the command line is one)
+def check(
     file: Path,
     /,
     *,
@@ -53,10 +53,10 @@ def check(  # noqa: PLR0913 (each option of the command line is one)
     metrics
         Write what was found to this file as Prometheus reads it, for node_exporter's textfile collector (.prom).
     """
-    from clusterwright.check import run  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._hostlist import expanded  # noqa: PLC0415
-    from clusterwright.edge.ssh import Ssh  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+    from clusterwright.check import run
+    from clusterwright.cli._hostlist import expanded
+    from clusterwright.config.load import load_cluster
+    from clusterwright.edge.ssh import Ssh
 
     cluster = load_cluster(file)
     config = Path(cluster.ssh_config) if cluster.ssh_config else None
@@ -68,9 +68,9 @@ def check(  # noqa: PLR0913 (each option of the command line is one)
 
 def _awake(cluster: Cluster, remote: Ssh) -> tuple[str, ...] | None:
     """All hosts but those that power saving has off; None for simply all."""
-    from clusterwright.build.asleep import asleep  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._show import say  # noqa: PLC0415
-    from clusterwright.spec.names import fold  # noqa: PLC0415
+    from clusterwright.cli._show import say
+    from clusterwright.config.names import fold
+    from clusterwright.provision.asleep import asleep
 
     off = asleep(cluster, remote)
     if not off:
@@ -81,8 +81,8 @@ def _awake(cluster: Cluster, remote: Ssh) -> tuple[str, ...] | None:
 
 def _told(verdicts: list[Verdict], *, json: bool, everything: bool) -> int:
     """Shown as asked for; the exit code."""
-    from clusterwright.check.folding import counts  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._show import show_json  # noqa: PLC0415
+    from clusterwright.check.folding import counts
+    from clusterwright.cli._show import show_json
 
     number = counts(verdicts)
     if json:
@@ -93,8 +93,8 @@ def _told(verdicts: list[Verdict], *, json: bool, everything: bool) -> int:
 
 
 def _written(report: Path | None, metrics: Path | None, cluster: Cluster, verdicts: list[Verdict]) -> None:
-    from clusterwright.cli._report import write_metrics, write_report  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._show import say  # noqa: PLC0415
+    from clusterwright.cli._report import write_metrics, write_report
+    from clusterwright.cli._show import say
 
     files = [*write_report(report, cluster, verdicts)] if report else []
     files += [write_metrics(metrics, cluster, verdicts)] if metrics else []
@@ -103,8 +103,8 @@ def _written(report: Path | None, metrics: Path | None, cluster: Cluster, verdic
 
 
 def _tell(verdicts: list[Verdict], number: dict[str, int], *, everything: bool) -> None:
-    from clusterwright.check.folding import folded  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._show import say, show_table  # noqa: PLC0415
+    from clusterwright.check.folding import folded
+    from clusterwright.cli._show import say, show_table
 
     shown = [each for each in folded(verdicts) if everything or each.status != "ok"]
     if shown:

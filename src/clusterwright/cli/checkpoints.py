@@ -30,8 +30,8 @@ def list_(run: str = "last", /, *, cluster: Path | None = None, host: str = "", 
     json
         One JSON document.
     """
-    from clusterwright.cli import _checkpoints  # noqa: PLC0415 (start-up time)
-    from clusterwright.train.launch.checkpoints import listing  # noqa: PLC0415
+    from clusterwright.cli import _checkpoints
+    from clusterwright.launch.checkpoints import listing
 
     return _checkpoints.show_list(listing(run, _checkpoints.seen(run, cluster, host)), json=json)
 
@@ -58,15 +58,15 @@ def verify(
     json
         One JSON document.
     """
-    from clusterwright.cli import _checkpoints  # noqa: PLC0415 (start-up time)
-    from clusterwright.train.launch.checkpoints import verify as read  # noqa: PLC0415
+    from clusterwright.cli import _checkpoints
+    from clusterwright.launch.checkpoints import verify as read
 
     found = read(run, _checkpoints.seen(run, cluster, host), step=step, everything=all_)
     return _checkpoints.show_verified(found, json=json)
 
 
 @checkpoints.command
-def convert(  # noqa: PLR0913 (each option of the command line is one)
+def convert(
     source: str, target: str, /, *, to: Literal["torch", "dcp", "safetensors"] | None = None,
     from_: Annotated[Literal["torch", "dcp"] | None, Parameter(name="--from")] = None, name: str = "model",
     cluster: Path | None = None, host: str = "", json: bool = False,
@@ -92,8 +92,8 @@ def convert(  # noqa: PLR0913 (each option of the command line is one)
     json
         One JSON document.
     """
-    from clusterwright.cli import _checkpoints  # noqa: PLC0415 (start-up time)
-    from clusterwright.train.launch.checkpoints import convert as write  # noqa: PLC0415
+    from clusterwright.cli import _checkpoints
+    from clusterwright.launch.checkpoints import convert as write
 
     where = _checkpoints.seen(source, cluster, host)
     return _checkpoints.show_converted(

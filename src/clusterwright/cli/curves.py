@@ -25,10 +25,10 @@ def curves(
     json
         The points of the curves as one JSON document, and no page.
     """
-    import sys  # noqa: PLC0415 (start-up time)
+    import sys
 
-    from clusterwright.cli import _curves  # noqa: PLC0415
-    from clusterwright.cli._show import say  # noqa: PLC0415
+    from clusterwright.cli import _curves
+    from clusterwright.cli._show import say
 
     text = _curves.points(job, cluster)
     if json:

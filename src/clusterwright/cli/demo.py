@@ -30,9 +30,9 @@ def demo(
     job
         Another job file; else a small transformer on two hosts, with a third held ready.
     """
-    from clusterwright.cli._show import say  # noqa: PLC0415 (start-up time)
-    from clusterwright.demo.story import demo as tell  # noqa: PLC0415
-    from clusterwright.spec.load import load_job  # noqa: PLC0415
+    from clusterwright.cli._show import say
+    from clusterwright.config.load import load_job
+    from clusterwright.lab.demo.story import demo as tell
 
     made = tell(out, local=local, cluster_file=cluster, job=load_job(job) if job else None, write=say)
     return 0 if made.ok else 1

@@ -45,7 +45,7 @@ def list_(*, cluster: Path | None = None, as_user: As = None, json: bool = False
     json
         One JSON document.
     """
-    from clusterwright.cli._dev_listed import show_list  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._dev_listed import show_list
 
     return show_list(cluster, as_user, json=json)
 
@@ -63,6 +63,6 @@ def stop(job: str, /, *, cluster: Path | None = None, as_user: As = None) -> int
     as_user
         Whose, when root asks.
     """
-    from clusterwright.cli._dev_listed import end  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._dev_listed import end
 
     return end(job, cluster, as_user)

@@ -19,8 +19,8 @@ def diff(cluster: Path, new: Path | None = None, /, *, exit_code: bool = False, 
     json
         One JSON document on stdout.
     """
-    from clusterwright.cli import _diff  # noqa: PLC0415 (start-up time)
-    from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_DONE, EXIT_FAILED  # noqa: PLC0415
+    from clusterwright.cli import _diff
+    from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_DONE, EXIT_FAILED
 
     if new is not None:
         differs, all_seen = _diff.two_files(cluster, new, json=json), True

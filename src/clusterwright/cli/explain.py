@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from clusterwright.spec.fields import Field
+    from clusterwright.config.fields import Field
 
 
 def explain(what: str, /, *, lang: Literal["en", "zh"] | None = None, json: bool = False) -> int:
@@ -21,8 +21,8 @@ def explain(what: str, /, *, lang: Literal["en", "zh"] | None = None, json: bool
     json
         The fields, or the page, as one JSON document.
     """
-    from clusterwright.cli._pages import pages  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._show import show_json, show_text  # noqa: PLC0415
+    from clusterwright.cli._pages import pages
+    from clusterwright.cli._show import show_json, show_text
 
     codes = pages()
     if "/" in what:
@@ -41,10 +41,10 @@ def explain(what: str, /, *, lang: Literal["en", "zh"] | None = None, json: bool
 
 
 def _mode_page(what: str, lang: str | None) -> str:
-    from clusterwright.cli._why import language  # noqa: PLC0415 (start-up time)
-    from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean  # noqa: PLC0415
-    from clusterwright.why.mode import tables  # noqa: PLC0415
-    from clusterwright.why.reference import page_of  # noqa: PLC0415
+    from clusterwright.cli._why import language
+    from clusterwright.diagnose.mode import tables
+    from clusterwright.diagnose.reference import page_of
+    from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 
     try:
         return page_of(what, lang or language())
@@ -57,8 +57,8 @@ def _mode_page(what: str, lang: str | None) -> str:
 
 
 def _fields(what: str, codes: list[str]) -> tuple[Field, ...]:
-    from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean  # noqa: PLC0415
-    from clusterwright.spec.fields import fields, matching  # noqa: PLC0415
+    from clusterwright.config.fields import fields, matching
+    from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
 
     head, _, rest = what.partition(".")
     known = fields("job") if head == "job" and rest else ()

@@ -23,11 +23,11 @@ def export(
     with_secrets
         The munge key and the like, too; each readable by its owner only.
     """
-    from clusterwright.build.apply import given_for  # noqa: PLC0415 (start-up time)
-    from clusterwright.build.export.export import export as exported  # noqa: PLC0415
-    from clusterwright.cli._show import say  # noqa: PLC0415
-    from clusterwright.edge.trees import write_files  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+    from clusterwright.cli._show import say
+    from clusterwright.config.load import load_cluster
+    from clusterwright.edge.trees import write_files
+    from clusterwright.provision.apply import given_for
+    from clusterwright.provision.export.export import export as exported
 
     spec = load_cluster(cluster)
     given = given_for(spec, str(cluster))

@@ -29,7 +29,7 @@ def once(file: Path | None = None, /, *, plan: bool = False, json: bool = False,
     json
         One JSON document.
     """
-    from clusterwright.cli import _heal  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _heal
 
     return _heal.plan(file, here=here, json=json) if plan else _heal.once(file, here=here, json=json)
 
@@ -43,7 +43,7 @@ def watch(file: Path | None = None, /, *, here: Here = False) -> int:
     file
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli import _heal  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _heal
 
     return _heal.watch(file, here=here)
 
@@ -59,7 +59,7 @@ def approve(id_: int, /, *, cluster: Path | None = None, here: Here = False) -> 
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli import _heal  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _heal
 
     return _heal.approve(id_, cluster, here=here)
 
@@ -75,7 +75,7 @@ def undo(id_: int, /, *, cluster: Path | None = None, here: Here = False) -> int
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli import _heal  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _heal
 
     return _heal.undo(id_, cluster, here=here)
 
@@ -93,6 +93,6 @@ def log(*, cluster: Path | None = None, last: int = 50, json: bool = False, here
     json
         One JSON document.
     """
-    from clusterwright.cli import _heal  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _heal
 
     return _heal.log(cluster, last=last, here=here, json=json)

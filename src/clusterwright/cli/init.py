@@ -17,12 +17,12 @@ def init(*, template: Literal["lab", "university", "hgx"] = "lab", out: Path = P
     out
         Where to write it.
     """
-    from importlib.resources import files  # noqa: PLC0415 (start-up time)
+    from importlib.resources import files
 
-    from clusterwright.cli._show import say  # noqa: PLC0415
-    from clusterwright.errors import WrightError  # noqa: PLC0415
+    from clusterwright.cli._show import say
+    from clusterwright.errors import WrightError
 
-    text = files("clusterwright.spec").joinpath("templates", f"{template}.yaml").read_text(encoding="utf-8")
+    text = files("clusterwright.config").joinpath("templates", f"{template}.yaml").read_text(encoding="utf-8")
     try:
         with out.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -19,9 +19,9 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
     json
         One JSON document.
     """
-    from clusterwright.cli._show import say, show_json, show_table  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._there import find_cluster, way_to  # noqa: PLC0415
-    from clusterwright.train.launch import listed  # noqa: PLC0415
+    from clusterwright.cli._show import say, show_json, show_table
+    from clusterwright.cli._there import find_cluster, way_to
+    from clusterwright.launch import listed
 
     where = find_cluster(cluster)
     rows = listed(where, way_to(where))

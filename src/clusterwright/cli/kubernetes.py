@@ -35,12 +35,12 @@ def kubernetes(
     rdma
         What your device plugin calls an RDMA adapter.
     """
-    from clusterwright.catalog import kubernetes as known  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._show import say  # noqa: PLC0415
-    from clusterwright.edge.trees import write_files  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster, load_job  # noqa: PLC0415
-    from clusterwright.train.kubernetes.asked import Asked  # noqa: PLC0415
-    from clusterwright.train.kubernetes.manifests import manifests  # noqa: PLC0415
+    from clusterwright.catalog import kubernetes as known
+    from clusterwright.cli._show import say
+    from clusterwright.config.load import load_cluster, load_job
+    from clusterwright.edge.trees import write_files
+    from clusterwright.launch.kubernetes.asked import Asked
+    from clusterwright.launch.kubernetes.manifests import manifests
 
     asked = Asked(known.version(version), kind, image, rdma)
     spec = load_cluster(cluster)

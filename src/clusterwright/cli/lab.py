@@ -14,9 +14,9 @@ lab = App(name="lab", help="Virtual hosts on this machine: a real cluster to try
 @lab.command
 def up(file: Path | None = None, /) -> int:
     """Make the lab that the cluster file describes; without a file, five hosts with simulated GPUs."""
-    from clusterwright import lab as labs  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._show import say  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+    from clusterwright import lab as labs
+    from clusterwright.cli._show import say
+    from clusterwright.config.load import load_cluster
 
     state = labs.up(load_cluster(file or _default_file()), say=say)
     say(f"next: wright lab status {state.name}; ssh -F {state.ssh_config} {state.layout.hosts[-1].name}")
@@ -26,8 +26,8 @@ def up(file: Path | None = None, /) -> int:
 @lab.command
 def status(name: str | None = None, /, *, json: bool = False) -> int:
     """Show every host of a lab, and the faults in force."""
-    from clusterwright import lab as labs  # noqa: PLC0415
-    from clusterwright.cli._show import show_json, show_table  # noqa: PLC0415
+    from clusterwright import lab as labs
+    from clusterwright.cli._show import show_json, show_table
 
     rows = labs.status(_name(name))
     if json:
@@ -46,14 +46,14 @@ def shell(
     host: str, /, *command: Annotated[str, Parameter(allow_leading_hyphen=True)], name: str | None = None
 ) -> int:
     """Open a shell as root on a host, or run one command there; one word is a shell's text."""
-    import shlex  # noqa: PLC0415
-    import subprocess  # noqa: PLC0415
+    import shlex
+    import subprocess
 
-    from clusterwright.lab.state import require  # noqa: PLC0415
+    from clusterwright.lab.state import require
 
     state = require(_name(name))
     state.layout.host(host)
-    words = command if len(command) < 2 else (shlex.join(command),)  # noqa: PLR2004 (one word is a shell's text)
+    words = command if len(command) < 2 else (shlex.join(command),)
     return subprocess.run(["ssh", "-F", str(state.ssh_config), host, *words], check=False).returncode  # noqa: S603, S607 (the user's command, on the lab's host)
 
 
@@ -72,8 +72,8 @@ def fault(
     kind: str, host: str, /, *, name: str | None = None, **options: Annotated[str, Parameter(show=False)]
 ) -> int:
     """Break something, or mend it."""
-    from clusterwright import lab as labs  # noqa: PLC0415
-    from clusterwright.cli._show import say  # noqa: PLC0415
+    from clusterwright import lab as labs
+    from clusterwright.cli._show import say
 
     chosen = _name(name)
     if kind == "undo":
@@ -114,7 +114,7 @@ def campaign(
     out
         Where campaign.html and campaign.json go.
     """
-    from clusterwright.cli import _campaign  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _campaign
 
     return _campaign.campaign(file, seed=seed, faults=faults, only=only, out=out)
 
@@ -125,8 +125,8 @@ def down(name: str | None = None, /, *, yes: bool = False) -> int:
 
     Asks on a terminal when there are runs, unless told --yes.
     """
-    from clusterwright import lab as labs  # noqa: PLC0415
-    from clusterwright.cli._show import say  # noqa: PLC0415
+    from clusterwright import lab as labs
+    from clusterwright.cli._show import say
 
     if name is None and not labs.labs():
         say("there is no lab; nothing to do")
@@ -143,7 +143,7 @@ def down(name: str | None = None, /, *, yes: bool = False) -> int:
 
 def _agreed(name: str) -> bool:
     """True unless there are runs to lose and somebody at the terminal who does not want that."""
-    from clusterwright.lab.state import folder  # noqa: PLC0415
+    from clusterwright.lab.state import folder
 
     if not sys.stdin.isatty() or not any(folder(name).glob("shared/*/runs/*")):
         return True
@@ -151,16 +151,16 @@ def _agreed(name: str) -> bool:
 
 
 def _uptime(uptime_s: int | None) -> str:
-    from clusterwright.units import format_duration  # noqa: PLC0415
+    from clusterwright.units import format_duration
 
     return "-" if uptime_s is None else format_duration(uptime_s)
 
 
 def _name(given: str | None) -> str:
     """The lab meant: named, or that of a cluster file; else that of ./cluster.yaml, else the only one there is."""
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
-    from clusterwright.lab.state import labs  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+    from clusterwright.config.load import load_cluster
+    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.lab.state import labs
 
     if given and given.endswith((".yaml", ".yml")):
         return load_cluster(Path(given)).name
@@ -179,6 +179,6 @@ def _name(given: str | None) -> str:
 
 def _default_file() -> Path:
     """The lab file that comes with the package."""
-    from importlib.resources import files  # noqa: PLC0415
+    from importlib.resources import files
 
-    return Path(str(files("clusterwright.spec") / "templates" / "lab.yaml"))
+    return Path(str(files("clusterwright.config") / "templates" / "lab.yaml"))

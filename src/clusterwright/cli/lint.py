@@ -19,11 +19,11 @@ def lint(file: Path, /, *, slurm: str, json: bool = False) -> int:
     json
         The findings as one JSON document on stdout.
     """
-    from clusterwright.cli._show import say, show_json  # noqa: PLC0415 (start-up time)
-    from clusterwright.errors import EXIT_DONE, EXIT_FAULTS_FOUND, EXIT_USAGE, WrightError  # noqa: PLC0415
-    from clusterwright.spec.load import text_of  # noqa: PLC0415
-    from clusterwright.spec.slurm_keys import RELEASES, known_keys, release  # noqa: PLC0415
-    from clusterwright.spec.slurm_keys import lint as look  # noqa: PLC0415
+    from clusterwright.cli._show import say, show_json
+    from clusterwright.config.load import text_of
+    from clusterwright.config.slurm_keys import RELEASES, known_keys, release
+    from clusterwright.config.slurm_keys import lint as look
+    from clusterwright.errors import EXIT_DONE, EXIT_FAULTS_FOUND, EXIT_USAGE, WrightError
 
     of, text = release(slurm), text_of(file)
     if not known_keys(file.name) or of not in RELEASES:

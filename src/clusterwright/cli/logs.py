@@ -34,8 +34,8 @@ def logs(
     json
         One object a line: {"from": [..], "text": ..}, and with --follow {"progress": {..}}.
     """
-    from clusterwright.cli import _there  # noqa: PLC0415 (start-up time)
-    from clusterwright.train.launch import runs_folder  # noqa: PLC0415
+    from clusterwright.cli import _there
+    from clusterwright.launch import runs_folder
 
     here = Path(job)
     if (here / "job.json").exists():

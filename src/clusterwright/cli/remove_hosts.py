@@ -44,8 +44,8 @@ def remove_hosts(  # noqa: PLR0913 (two things to say, the rest are options)
     json
         One JSON document on stdout.
     """
-    from clusterwright.cli import _members  # noqa: PLC0415 (start-up time)
-    from clusterwright.units import parse_duration  # noqa: PLC0415
+    from clusterwright.cli import _members
+    from clusterwright.units import parse_duration
 
     asked = _members.Asked(dry_run=dry_run, yes=yes, json=json)
     how = _members.How(0 if now else parse_duration(wait), cancel=cancel_jobs, purge=purge)

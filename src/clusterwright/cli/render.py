@@ -18,16 +18,16 @@ def render(cluster: Path, /, *, out: Path) -> int:
     out
         The folder: new, empty, or an earlier render, which is replaced.
     """
-    from clusterwright.build.export.fold import fold_files  # noqa: PLC0415 (start-up time)
-    from clusterwright.build.render.tree import tree  # noqa: PLC0415
-    from clusterwright.build.resources import Given  # noqa: PLC0415
-    from clusterwright.cli._show import say  # noqa: PLC0415
-    from clusterwright.edge.sources import payload  # noqa: PLC0415
-    from clusterwright.edge.trees import write_tree  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+    from clusterwright.cli._show import say
+    from clusterwright.config.load import load_cluster
+    from clusterwright.edge.bundler import library
+    from clusterwright.edge.trees import write_tree
+    from clusterwright.provision.export.fold import fold_files
+    from clusterwright.provision.render.tree import tree
+    from clusterwright.provision.resources import Given
 
     spec = load_cluster(cluster)
-    files = tree(spec, Given(cluster.name, {"munge.key": b""}, payload()))
+    files = tree(spec, Given(cluster.name, {"munge.key": b""}, library()))
     write_tree(out, fold_files(files, spec.hosts()))
     say(f"{sum(map(len, files.values()))} files of {len(files)} hosts in {out}, equal ones once")
     say(f"next: wright apply --dry-run {cluster}")

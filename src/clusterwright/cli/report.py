@@ -37,13 +37,13 @@ def job(
     lang
         The language; else that of $LC_ALL, $LC_MESSAGES or $LANG.
     """
-    from clusterwright.cli import _report_made as made  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _report_made as made
 
     return made.show(made.of_job(job, cluster), made.Forms(html, csv, json, lang))
 
 
 @report.command
-def team(  # noqa: PLR0913 (each option of the command line is one)
+def team(
     name: str = "", /, *, month: str = "", cluster: Path | None = None, html: Path | None = None,
     csv: Path | None = None, json: bool = False, lang: Literal["en", "zh"] | None = None,
 ) -> int:  # fmt: skip
@@ -66,7 +66,7 @@ def team(  # noqa: PLR0913 (each option of the command line is one)
     lang
         The language; else that of $LC_ALL, $LC_MESSAGES or $LANG.
     """
-    from clusterwright.cli import _report_made as made  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _report_made as made
 
     return made.show(made.of_month(cluster, month, team=name), made.Forms(html, csv, json, lang))
 
@@ -93,6 +93,6 @@ def cluster_(
     lang
         The language; else that of $LC_ALL, $LC_MESSAGES or $LANG.
     """
-    from clusterwright.cli import _report_made as made  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _report_made as made
 
     return made.show(made.of_month(cluster, month), made.Forms(html, csv, json, lang))

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from clusterwright.cli._care import USUALLY, Gently
 
 
-def rollback(  # noqa: PLR0913 (a command's options)
+def rollback(
     cluster: Path,
     /,
     *,
@@ -45,11 +45,11 @@ def rollback(  # noqa: PLR0913 (a command's options)
     json
         One JSON document on stdout.
     """
-    from clusterwright.build.apply import remote_of  # noqa: PLC0415 (start-up time)
-    from clusterwright.build.rollback import rollback as run  # noqa: PLC0415
-    from clusterwright.build.rollback import undoable  # noqa: PLC0415
-    from clusterwright.cli import _apply  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+    from clusterwright.cli import _apply
+    from clusterwright.config.load import load_cluster
+    from clusterwright.provision.apply import remote_of
+    from clusterwright.provision.rollback import rollback as run
+    from clusterwright.provision.rollback import undoable
 
     spec = load_cluster(cluster)
     if list_:

@@ -16,8 +16,8 @@ def schema(kind: Literal["cluster", "job"], /) -> int:
     kind
         Which of the two files.
     """
-    from clusterwright.cli._show import show_json  # noqa: PLC0415 (start-up time)
-    from clusterwright.spec.schema import schema_of  # noqa: PLC0415
+    from clusterwright.cli._show import show_json
+    from clusterwright.config.schema import schema_of
 
     show_json(schema_of(kind))
     return 0

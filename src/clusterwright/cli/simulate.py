@@ -37,7 +37,7 @@ def simulate(  # noqa: PLR0913 (each option of the command line is one)
     json
         One JSON document.
     """
-    from clusterwright.cli import _simulate  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _simulate
 
     wish = _simulate.Wish(teams, days, load, seed)
     return _simulate.show(

@@ -25,8 +25,8 @@ def status(
     metrics
         Prometheus text, for node_exporter's textfile collector.
     """
-    from clusterwright.cli import _there  # noqa: PLC0415 (start-up time)
-    from clusterwright.train.launch import runs_folder  # noqa: PLC0415
+    from clusterwright.cli import _there
+    from clusterwright.launch import runs_folder
 
     form = "json" if json else "metrics" if metrics else "text"
     here = Path(job)

@@ -35,7 +35,7 @@ def top(
     as_
         Who you are on the cluster, for cancelling jobs and reading what they print; else your name here.
     """
-    from clusterwright.cli import _top  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli import _top
 
     asked = _top.Asked(cluster, lang, as_, colour=not no_color)
     if json:

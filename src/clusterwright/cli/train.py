@@ -13,9 +13,9 @@ from clusterwright.cli._train_typed import SUBMIT, UNSAID, How, Typed
 
 if TYPE_CHECKING:
     from clusterwright.cli._train_words import Asked
-    from clusterwright.spec.cluster import Cluster
-    from clusterwright.spec.job import Job
-    from clusterwright.train.launch import Run
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.config.job import Job
+    from clusterwright.launch import Run
 
 
 def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
@@ -30,10 +30,10 @@ def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
     words
         The job file; or, behind --, a program and its arguments.
     """
-    from clusterwright.cli import _there  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._train_words import asked  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
-    from clusterwright.train import launch  # noqa: PLC0415
+    from clusterwright import launch
+    from clusterwright.cli import _there
+    from clusterwright.cli._train_words import asked
+    from clusterwright.config.load import load_cluster
 
     _something(words, how.resume)
     if how.local and words:
@@ -54,8 +54,8 @@ def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
 
 def _shown(job: Job, cluster: Cluster) -> int:
     """Every variable, its value as far as that may be shown, and who said it."""
-    from clusterwright.cli._show import show_table  # noqa: PLC0415 (start-up time)
-    from clusterwright.train.launch.shown import shown  # noqa: PLC0415
+    from clusterwright.cli._show import show_table
+    from clusterwright.launch.shown import shown
 
     rows = [(one.name, one.value, one.source) for one in shown(job, cluster, os.environ)]
     show_table(("VARIABLE", "VALUE", "FROM"), rows)
@@ -64,9 +64,9 @@ def _shown(job: Job, cluster: Cluster) -> int:
 
 def _submitted(wish: Asked | None, resume: str, cluster: Cluster, user: str | None) -> Run:
     """A new run of the job; without a job, the run of that name once more."""
-    from clusterwright.cli._show import say  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._there import way_to  # noqa: PLC0415
-    from clusterwright.train import launch  # noqa: PLC0415
+    from clusterwright import launch
+    from clusterwright.cli._show import say
+    from clusterwright.cli._there import way_to
 
     remote = way_to(cluster)
     run = (
@@ -84,7 +84,7 @@ def _submitted(wish: Asked | None, resume: str, cluster: Cluster, user: str | No
 
 def _something(words: tuple[str, ...], resume: str | None) -> None:
     """There is something to train."""
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
+    from clusterwright.errors import EXIT_USAGE, WrightError
 
     if not words and resume is None:
         mend = "wright train job.yaml, wright train -- python train.py, or --resume RUN"
@@ -93,8 +93,8 @@ def _something(words: tuple[str, ...], resume: str | None) -> None:
 
 def _local(wish: Asked, folder: Path, *, dry_run: bool) -> int:
     """Always followed: an interrupt asks the ranks to save, and ends the run; a second one ends the following."""
-    from clusterwright.cli._there import follow  # noqa: PLC0415 (start-up time)
-    from clusterwright.train.launch import interrupt, local, local_script, run_name  # noqa: PLC0415
+    from clusterwright.cli._there import follow
+    from clusterwright.launch import interrupt, local, local_script, run_name
 
     if dry_run:
         sys.stdout.write(local_script(wish.job, str(folder / run_name(wish.job.name, time.time()))))
@@ -114,9 +114,9 @@ def _local(wish: Asked, folder: Path, *, dry_run: bool) -> int:
 
 def _draw(run: Path) -> None:
     """The run's curves, as a page in its folder; a run without a readable event has none."""
-    from clusterwright.cli import _curves  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._show import say  # noqa: PLC0415
-    from clusterwright.errors import WrightError  # noqa: PLC0415
+    from clusterwright.cli import _curves
+    from clusterwright.cli._show import say
+    from clusterwright.errors import WrightError
 
     try:
         say(f"curves: {_curves.write(_curves.points(str(run), None), run / 'curves.html')}")
@@ -125,7 +125,7 @@ def _draw(run: Path) -> None:
 
 
 def _tell(name: str, job_id: str) -> None:
-    from clusterwright.cli._show import say  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import say
 
     say(f"run {name}, job {job_id}")
     say(f"next: wright logs -f {name}   wright jobs   wright cancel {name}")

@@ -24,7 +24,7 @@ def network(file: Path, /, *, options: Common = COMMONLY) -> int:
     file
         The cluster file.
     """
-    from clusterwright.cli._tune_run import tuned_network  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._tune_run import tuned_network
 
     return tuned_network(file, options)
 
@@ -58,8 +58,8 @@ def training(
     allow_numbers
         Also try what changes results: gradients that travel in 16 bits.
     """
-    from clusterwright.cli._there import cluster_file  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._tune_run import Asked, tuned_training  # noqa: PLC0415
+    from clusterwright.cli._there import cluster_file
+    from clusterwright.cli._tune_run import Asked, tuned_training
 
     asked = Asked(file, cluster_file(cluster, file), steps, limit, allow_numbers)
     return tuned_training(asked, options)

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 
-def upgrade(  # noqa: PLR0913 (each option of the command line is one)
+def upgrade(
     cluster: Path,
     /,
     *,
@@ -44,23 +44,23 @@ def upgrade(  # noqa: PLR0913 (each option of the command line is one)
     json
         One JSON document on stdout.
     """
-    from clusterwright.cli._care import Gently  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._members import Asked  # noqa: PLC0415
+    from clusterwright.cli._care import Gently
+    from clusterwright.cli._members import Asked
 
     asked = Asked(dry_run=dry_run, yes=yes, json=json)
     _one_thing(slurm, driver)
     if driver:
-        from clusterwright.cli._upgrade_driver import upgrade_driver  # noqa: PLC0415
+        from clusterwright.cli._upgrade_driver import upgrade_driver
 
         return upgrade_driver(cluster, driver, Gently(batch=batch, wait=wait), asked)
-    from clusterwright.cli import _upgrade  # noqa: PLC0415
+    from clusterwright.cli import _upgrade
 
     return _upgrade.upgrade(cluster, slurm, batch, asked)
 
 
 def _one_thing(slurm: str, driver: str) -> None:
     """Exactly one of them is named."""
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
+    from clusterwright.errors import EXIT_USAGE, WrightError
 
     if bool(slurm) == bool(driver):
         words = "pass --slurm VERSION or --driver VERSION"

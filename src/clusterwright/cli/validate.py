@@ -19,9 +19,9 @@ def validate(file: Path, /, *, cluster: Path | None = None, json: bool = False) 
     json
         The findings as one JSON document on stdout.
     """
-    from clusterwright.cli._show import say, show_json  # noqa: PLC0415 (start-up time)
-    from clusterwright.errors import EXIT_USAGE, SpecError  # noqa: PLC0415
-    from clusterwright.spec.load import checked  # noqa: PLC0415
+    from clusterwright.cli._show import say, show_json
+    from clusterwright.config.load import checked
+    from clusterwright.errors import EXIT_USAGE, SpecError
 
     try:
         good = checked(file, cluster)

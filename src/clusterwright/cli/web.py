@@ -15,8 +15,8 @@ def web(cluster: Path | None = None, /, *, listens: Listens = HERE, members: Mem
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli._there import find_cluster  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._web import change_users, serve_page  # noqa: PLC0415
+    from clusterwright.cli._there import find_cluster
+    from clusterwright.cli._web import change_users, serve_page
 
     where = find_cluster(cluster)
     if members.add_user is not None or members.remove_user is not None:

@@ -33,8 +33,8 @@ def why(
     cluster
         The cluster file, for a job or a host; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli._why import answer, language, of_logs  # noqa: PLC0415 (start-up time)
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
+    from clusterwright.cli._why import answer, language, of_logs
+    from clusterwright.errors import EXIT_USAGE, WrightError
 
     if wrong := [word for word in what if word.startswith("-") and word != "-"]:
         raise WrightError.of(
@@ -50,6 +50,6 @@ def why(
     spoken = lang or language()
     if not what or any(word == "-" or Path(word).exists() or "/" in word for word in what):
         return answer(of_logs(what or ("-",), spoken), spoken, everything=all, as_json=json)
-    from clusterwright.cli._why_cluster import why_cluster  # noqa: PLC0415 (asks a cluster)
+    from clusterwright.cli._why_cluster import why_cluster
 
     return why_cluster(what, lang=spoken, everything=all, as_json=json, cluster=cluster)

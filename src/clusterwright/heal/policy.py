@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
-SETTLE_S = 90.0  # as build/reboot.py: daemons and links settle after a boot
+SETTLE_S = 90.0  # as provision/reboot.py: daemons and links settle after a boot
 ALWAYS = frozenset({"tell"})
 WITH = {"return": "drain"}  # what goes with another: the undo of our own drain
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from clusterwright.check.drains import drain
+from clusterwright.config.names import expand
 from clusterwright.edge.slurm import parse_job
 from clusterwright.heal.seen import OURS, SPARE, Finding, Holder, Job, Node
-from clusterwright.spec.names import expand
 
 NODES = "scontrol show node -o"
 JOBS = "squeue --noheader --all --states=all --format='%i|%T|%x|%N'"  # hosts last: of all states, the ended ones too
@@ -55,7 +55,7 @@ def nodes_of(text: str, jobs: Mapping[str, Job]) -> dict[str, Node]:
 
 def jobs_of(text: str) -> dict[str, Job]:
     """Every job by its id; whether it may be started anew is asked for where that matters."""
-    rows = (line.strip().split("|", 3) for line in text.splitlines() if line.count("|") > 2)  # noqa: PLR2004 (columns)
+    rows = (line.strip().split("|", 3) for line in text.splitlines() if line.count("|") > 2)
     return {
         id_: Job(id_, state, tuple(expand(hosts)) if hosts else (), excludes=_excluded(excluded))
         for id_, state, excluded, hosts in rows

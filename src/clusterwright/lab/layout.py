@@ -6,12 +6,12 @@ import hashlib
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.networks import Network, NetworkName
+from clusterwright.config.storage import Nfs
 from clusterwright.errors import WrightError
 from clusterwright.lab.gpus.simulated import Simulated, simulated
 from clusterwright.lab.rdma.ports import Rdma, rdma
-from clusterwright.spec.cluster import Cluster, Host
-from clusterwright.spec.networks import Network, NetworkName
-from clusterwright.spec.storage import Nfs
 
 MAX_INTERFACE_NAME = 15  # IFNAMSIZ is 16 with its closing zero (linux/if.h)
 SLOWEST_BITS_PER_S = 1_000_000  # a divisor may not bring a link below 1 Mbit/s: ssh itself would time out

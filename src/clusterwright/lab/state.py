@@ -14,10 +14,10 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from clusterwright.config.site import Lab
 from clusterwright.edge.files import write_whole
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.lab.layout import Layout
-from clusterwright.spec.site import Lab
 
 SCHEMA = 1
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")  # as spec.names.ClusterName

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from clusterwright.config.cluster import Cluster
 from clusterwright.edge.files import write_whole
 from clusterwright.edge.ssh import Ssh
 from clusterwright.errors import WrightError
@@ -22,7 +23,6 @@ from clusterwright.lab.nfs import client as nfs_client
 from clusterwright.lab.packages import lab as packages
 from clusterwright.lab.rdma import state as rdma_state
 from clusterwright.lab.state import LabState
-from clusterwright.spec.cluster import Cluster
 
 Say = Callable[[str], None]
 

@@ -12,9 +12,9 @@ from clusterwright.plan.machines import gpu_like, machine_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.config.nodes import Gpus
     from clusterwright.plan.run import Machine
-    from clusterwright.spec.cluster import Cluster
-    from clusterwright.spec.nodes import Gpus
 
 LARGE_BYTES = 8 * 2**30  # what published bandwidths of nccl-tests are read at: latency no longer counts
 

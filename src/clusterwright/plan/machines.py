@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from clusterwright.catalog.gpu import Gpu
-    from clusterwright.spec.cluster import Cluster
-    from clusterwright.spec.nodes import Gpus
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.config.nodes import Gpus
 
 GBIT_BYTES = 125e6  # bytes/s of 1 Gbit/s, one direction
 RACK_GPUS = 72  # GB200 and GB300 NVL72: one NVLink domain of 18 trays (NVIDIA, "GB200 NVL72" data sheet)

@@ -23,7 +23,7 @@ def is_array(value: object) -> bool:
 def larger(a: Real, b: Real) -> Real:
     """The larger of two, element by element."""
     if is_array(a) or is_array(b):
-        import numpy as np  # noqa: PLC0415 (only the search has arrays)
+        import numpy as np
 
         return np.maximum(a, b)
     return max(a, b)
@@ -32,7 +32,7 @@ def larger(a: Real, b: Real) -> Real:
 def smaller(a: Real, b: Real) -> Real:
     """The smaller of two, element by element."""
     if is_array(a) or is_array(b):
-        import numpy as np  # noqa: PLC0415 (only the search has arrays)
+        import numpy as np
 
         return np.minimum(a, b)
     return min(a, b)
@@ -41,7 +41,7 @@ def smaller(a: Real, b: Real) -> Real:
 def pick(condition: Any, yes: Real, no: Real) -> Real:
     """`yes` where the condition holds, else `no`; both are computed, so neither may raise."""
     if is_array(condition) or is_array(yes) or is_array(no):
-        import numpy as np  # noqa: PLC0415 (only the search has arrays)
+        import numpy as np
 
         return np.where(condition, yes, no)
     return yes if condition else no
@@ -50,7 +50,7 @@ def pick(condition: Any, yes: Real, no: Real) -> Real:
 def ceil(value: Real) -> Real:
     """The next whole number up."""
     if is_array(value):
-        import numpy as np  # noqa: PLC0415 (only the search has arrays)
+        import numpy as np
 
         return np.ceil(value)
     return float(math.ceil(value))
@@ -59,7 +59,7 @@ def ceil(value: Real) -> Real:
 def log2(value: Real) -> Real:
     """Logarithm to base 2."""
     if is_array(value):
-        import numpy as np  # noqa: PLC0415 (only the search has arrays)
+        import numpy as np
 
         return np.log2(value)
     return math.log2(value)

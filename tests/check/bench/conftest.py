@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 ROOT = Path(__file__).parents[3]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from clusterwright import lab
-from clusterwright.build.apply import remote_of
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
+from clusterwright.provision.apply import remote_of
 
 pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(900)]
 

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from clusterwright.check.bench.programs import burn_in as program  # noqa: E402 (it needs torch)
+from clusterwright.onhost.bench import burn_in as program
 
 pytestmark = pytest.mark.train
 

@@ -9,7 +9,7 @@ from clusterwright.check.bench.kinds.collectives import collectives, expectation
 from clusterwright.check.bench.kinds.network import expectation as line
 from clusterwright.check.bench.site import Site
 from clusterwright.check.bench.stage import Answer
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 EXAMPLE = Path(__file__).parents[3] / "examples/lab/cluster.yaml"
 LAB = ("gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4")

@@ -23,7 +23,7 @@ WORK = {
 A100 = catalog_gpus()["a100-sxm-80gb"]
 
 
-def one(index, count=4, *, bf16=265e12, host=24e9, peer=250e9, working=None, wrong=(), slow_to=()):  # noqa: PLR0913 (a GPU has so many figures)
+def one(index, count=4, *, bf16=265e12, host=24e9, peer=250e9, working=None, wrong=(), slow_to=()):
     """What one A100 says when it is well, but for what is given."""
     rows = [{**WORK, **(working or {})}]
     rates = {str(other): peer * (0.3 if other in slow_to else 1) for other in range(count) if other != index}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import clusterwright.check.bench.programs as folder
+import clusterwright.onhost.bench as folder
 from clusterwright.check.bench.kinds.gpu import gpu, steps
 from clusterwright.check.bench.parsers.gpu import gpus
 from clusterwright.check.bench.stage import Answer

@@ -7,12 +7,12 @@ import pytest
 
 from clusterwright.check.bench import hold
 from clusterwright.check.bench.hold import Wish, choose, held, holders, sort
-from clusterwright.check.bench.programs.conduct import MARK
 from clusterwright.check.bench.script import script
 from clusterwright.check.bench.stage import Part
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.edge.slurm import parse_queue
 from clusterwright.errors import WrightError
+from clusterwright.onhost.bench.conduct import MARK
 
 IDLE = "".join(f"gpu-node{index}|idle\n" for index in range(1, 5))
 QUEUE = (

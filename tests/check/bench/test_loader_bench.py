@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import clusterwright.check.bench.programs as folder
+import clusterwright.onhost.bench as folder
 from clusterwright.check.bench.kinds.loader import figures, loader
 from clusterwright.check.bench.stage import Answer
 

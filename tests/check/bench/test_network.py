@@ -91,7 +91,7 @@ def test_a_slow_way_between_two_good_hosts_is_named_as_such(site, cluster):
 
 def test_a_disturbance_that_does_not_come_again_is_no_fault(site, cluster):
     """Slow once, well when measured again."""
-    slow = lambda a, b, times: LINE / 2 if "gpu-node1" in (a, b) and times == 1 else LINE  # noqa: E731 (a table of one row)
+    slow = lambda a, b, times: LINE / 2 if "gpu-node1" in (a, b) and times == 1 else LINE
     outcome = network(made := site(links(cluster, slow)))
 
     assert statuses(outcome) == ALL_WELL

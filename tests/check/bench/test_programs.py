@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-import clusterwright.check.bench.programs as folder
+import clusterwright.onhost.bench as folder
 from clusterwright.check.bench.kinds.memory import figures as memory_figures
 from clusterwright.check.bench.parsers.iperf3 import stream
 from clusterwright.check.bench.parsers.sweep import sweep
-from clusterwright.check.bench.programs import disks
-from clusterwright.check.bench.programs.conduct import MARK
 from clusterwright.check.bench.stage import Answer
 from clusterwright.check.bench.storage.folder import figures as storage_figures
+from clusterwright.onhost.bench import disks
+from clusterwright.onhost.bench.conduct import MARK
 
 PROGRAMS = Path(folder.__file__).parent
 LO = "127.0.0.1"

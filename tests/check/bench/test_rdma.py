@@ -134,7 +134,7 @@ def test_clean_rails_are_all_well(metal):
 
 def test_the_slow_rail_of_one_host_is_named_with_its_device(metal):
     """Its other rail is well, and so are its partners; measured twice."""
-    slow = lambda a, b, rail, _: 40.0 if rail == 1 and "gpu-node3" in (a, b) else 95.0  # noqa: E731 (a table of one row)
+    slow = lambda a, b, rail, _: 40.0 if rail == 1 and "gpu-node3" in (a, b) else 95.0
     outcome = rdma(metal(slow, rails=2, compute={"rails": 2}))
 
     assert statuses(outcome) == {("gpu-node3", "rail 1", "fail")}
@@ -172,7 +172,7 @@ def test_where_all_are_slow_nobody_is_blamed(metal):
 
 def test_a_host_that_is_late_is_named(metal):
     """Its processors sleep too deeply, say; its bandwidth is well."""
-    late = lambda a, b, _: 9.0 if "gpu-node2" in (a, b) else 0.9  # noqa: E731 (a table of one row)
+    late = lambda a, b, _: 9.0 if "gpu-node2" in (a, b) else 0.9
     outcome = rdma(metal(lambda *_: 95.0, late))
 
     assert statuses(outcome) == {("gpu-node2", "rail 0", "fail")}

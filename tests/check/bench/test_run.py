@@ -6,10 +6,10 @@ import pytest
 
 from clusterwright import __version__
 from clusterwright.check.bench.hold import Wish
-from clusterwright.check.bench.programs.conduct import MARK
 from clusterwright.check.bench.run import FEWEST, bench_of, run
 from clusterwright.check.bench.store import file_of, read
 from clusterwright.edge.fakes import FakeClock, FakeRemote
+from clusterwright.onhost.bench.conduct import MARK
 
 HELLO = {"tools": {}, "versions": {"kernel": "6.1.0", "slurm": "22.05.8"}, "interfaces": {}}
 MEMORY = {"copy": 1e11, "triad": 1e11, "right": True, "array_bytes": 1, "threads": 1}

@@ -9,7 +9,7 @@ import pytest
 from clusterwright.check.bench.kinds.storage import storage
 from clusterwright.check.bench.site import Site
 from clusterwright.check.bench.stage import Answer
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"
 HOSTS = [f"gpu-node{index}" for index in range(1, 9)]

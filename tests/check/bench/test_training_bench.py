@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import clusterwright.check.bench.programs as folder
+import clusterwright.onhost.bench as folder
 from clusterwright.check.bench.kinds.training import training
 from clusterwright.check.bench.parsers.trained import trained
 from clusterwright.check.bench.site import Site
@@ -20,7 +20,7 @@ from clusterwright.check.bench.training.routes import GLOO, GPUDIRECT, RDMA, TCP
 from clusterwright.check.bench.training.scaling import Exchange, chunks, left, sizes
 from clusterwright.check.bench.training.trainings import ON_GPUS, exchange, shape_of
 from clusterwright.check.bench.transport import Transport
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 PROGRAMS = Path(folder.__file__).parent
 EXAMPLE = Path(__file__).parents[3] / "examples/lab/cluster.yaml"

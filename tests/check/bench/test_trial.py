@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.check.bench.programs import trial
+from clusterwright.onhost.bench import trial
 
 HERE = Path(trial.__file__)
 SOURCE = Path(__file__).parents[3] / "src"
 RECIPE = (
-    f"export PYTHONPATH={SOURCE}\nexec {sys.executable} -m clusterwright.train.recipes.gpt --steps=100000 --width=16"
+    f"export PYTHONPATH={SOURCE}\nexec {sys.executable} -m clusterwright.runtime.recipes.gpt --steps=100000 --width=16"
     " --layers=1 --context=8 --batch=2 --text-bytes=20000 --evaluate-every=100000"
 )
 

@@ -12,7 +12,7 @@ from clusterwright.check import registry
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.board import board
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 ROOT = Path(__file__).parents[3]
 CHECKS = {each.id: each for each in registry.all_checks()}
@@ -61,7 +61,7 @@ class Tree:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
 
-    def device(  # noqa: PLR0913 (what a device is, by name)
+    def device(
         self, address, above, kind, vendor, *, numa, config, width=16, speed="32.0 GT/s PCIe", **files
     ):
         """One device beneath those bridges, and the link to it that sysfs has among all devices."""
@@ -92,7 +92,7 @@ class Tree:
 
     def print(self):
         """What the probe prints, run as the reader runs it."""
-        source = (resources.files("clusterwright.check.probes") / "board.py").read_text()
+        source = (resources.files("clusterwright.onhost.probes") / "board.py").read_text()
         argv = [sys.executable, "-I", "-S", "-c", source, str(self.root)]
         return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True).stdout
 

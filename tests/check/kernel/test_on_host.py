@@ -14,7 +14,7 @@ from clusterwright.check.kernel.lines import read
 from clusterwright.check.kernel.on_host import on_host
 from clusterwright.check.kernel.xids import table
 
-HOOKS = Path(__file__).parents[3] / "src" / "clusterwright" / "build" / "render" / "hooks"
+HOOKS = Path(__file__).parents[3] / "src" / "clusterwright" / "provision" / "render" / "hooks"
 AWKS = [name for name in ("mawk", "gawk", "original-awk", "busybox") if shutil.which(name)]
 GPUS = ("PCI:0000:3b:00", "0000:AF:00", "PCI:00010000:3b:00", "3b:00.0")
 WORDS = (

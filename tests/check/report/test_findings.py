@@ -4,7 +4,7 @@ from pathlib import Path
 
 from clusterwright.check.report.findings import CALL, call, findings, kind_of, worst
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 LAB = load_cluster(Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml")
 NETWORKS = ("management", "compute", "storage")

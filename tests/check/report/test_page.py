@@ -9,7 +9,7 @@ import pytest
 
 from clusterwright.check.report import findings, page
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.load import load_cluster
+from clusterwright.config.load import load_cluster
 
 LAB = load_cluster(Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml")
 NETWORKS = tuple(LAB.networks.named())

@@ -10,9 +10,9 @@ from clusterwright.check.tune.knobs import Settings
 from clusterwright.check.tune.of_training import Place, knobs, usual
 from clusterwright.check.tune.training import SKIPPED, Subject, tune_training
 from clusterwright.check.tune.trials import Budget
+from clusterwright.config.job import Job
 from clusterwright.errors import WrightError
-from clusterwright.spec.job import Job
-from clusterwright.train.launch.script import settings
+from clusterwright.launch.script import settings
 
 BUDGET = Budget(60, 1)
 TEXT = """\

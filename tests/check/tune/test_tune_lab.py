@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from clusterwright import lab
-from clusterwright.build.apply import remote_of
 from clusterwright.check.tune.trials import LEAST
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.slurm import as_user
-from clusterwright.spec.load import load_cluster
+from clusterwright.provision.apply import remote_of
 
 pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(1800)]
 
@@ -147,6 +147,6 @@ def test_what_cannot_be_is_refused(place):
 
     assert (unknown[0], silent[0], busy[0]) == (2, 1, 1)
     assert "there are GLOO_SOCKET_IFNAME" in unknown[2]
-    assert "run.step of clusterwright.train.runtime" in silent[2]
+    assert "run.step of clusterwright.runtime" in silent[2]
     assert "error[bench-hosts-busy]" in busy[2]
     assert job in busy[2]

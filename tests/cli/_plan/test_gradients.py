@@ -2,8 +2,8 @@
 
 import json
 
-from clusterwright.spec.load import job_of
-from clusterwright.spec.reader import read
+from clusterwright.config.load import job_of
+from clusterwright.config.reader import read
 
 SLOW = ("gradients", "--parameters", "25e6", "--step", 4, "--hosts", 4, "--rate", "200Mbit/s")
 

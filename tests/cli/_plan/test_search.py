@@ -7,11 +7,11 @@ import pytest
 
 from clusterwright.cli._plan._asked import Where, Work
 from clusterwright.cli._plan.search import Kept, search
+from clusterwright.config.load import job_of
+from clusterwright.config.reader import read
 from clusterwright.errors import WrightError
-from clusterwright.spec.load import job_of
-from clusterwright.spec.reader import read
 
-TEMPLATES = Path(__file__).parents[3] / "src" / "clusterwright" / "spec" / "templates"
+TEMPLATES = Path(__file__).parents[3] / "src" / "clusterwright" / "config" / "templates"
 WORK = Work(model="llama3-70b", seq=8192, global_batch=1024)
 WHERE = Where(gpu="h100-sxm-80gb", gpus=512)
 

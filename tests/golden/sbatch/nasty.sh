@@ -27,7 +27,7 @@ export PYTHONPATH=/opt/clusterwright/lib${PYTHONPATH:+:$PYTHONPATH}
 export GREETING='it'"'"'s "$HOME"; reboot'
 
 # Keeps the training alive: restarts, spares, successors. `exec`, so that Slurm's signals reach it.
-exec /opt/other/bin/python -m clusterwright.train.agent.supervisor \
+exec /opt/other/bin/python -m clusterwright.onhost.supervisor.supervisor \
   --run /shared/runs/gpt-20261121-131500 \
   --nodes 1 \
   --ranks 1 \
@@ -46,7 +46,7 @@ exec /opt/other/bin/python -m clusterwright.train.agent.supervisor \
   --hang auto \
   --launcher agent \
   --standby yes \
-  --imports clusterwright.train.runtime \
+  --imports clusterwright.runtime \
   --management 10.77.0.0/24 \
   --compute 10.77.1.0/24 \
   --gres gpu:a100:1 \

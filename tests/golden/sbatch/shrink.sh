@@ -21,7 +21,7 @@ export SLURM_EXPORT_ENV=ALL
 export PYTHONPATH=/opt/clusterwright/lib${PYTHONPATH:+:$PYTHONPATH}
 
 # Keeps the training alive: restarts, spares, successors. `exec`, so that Slurm's signals reach it.
-exec /opt/clusterwright/env/bin/python -m clusterwright.train.agent.supervisor \
+exec /opt/clusterwright/env/bin/python -m clusterwright.onhost.supervisor.supervisor \
   --run /shared/runs/gpt-20261121-131500 \
   --nodes 4 \
   --ranks 4 \
@@ -40,8 +40,8 @@ exec /opt/clusterwright/env/bin/python -m clusterwright.train.agent.supervisor \
   --hang auto \
   --launcher agent \
   --standby yes \
-  --imports clusterwright.train.runtime,clusterwright.train.recipes.text,clusterwright.train.recipes.transformer \
+  --imports clusterwright.runtime,clusterwright.runtime.recipes.text,clusterwright.runtime.recipes.transformer \
   --management 10.77.0.0/24 \
   --compute 10.77.1.0/24 \
   --gres gpu:a100:4 \
-  -- -m clusterwright.train.recipes.gpt
+  -- -m clusterwright.runtime.recipes.gpt

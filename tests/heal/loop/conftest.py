@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.build.agent.reboots import BOOT_ID
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.config.load import load_cluster
 from clusterwright.edge.processes import Done, run
 from clusterwright.edge.ssh import SSH_FAILED
 from clusterwright.heal.act import Hands
@@ -20,7 +20,7 @@ from clusterwright.heal.loop.here import moment
 from clusterwright.heal.loop.loop import Loop
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
-from clusterwright.spec.load import load_cluster
+from clusterwright.onhost.provision.reboots import BOOT_ID
 
 PROGRAMS = Path(__file__).with_name("programs")
 EXAMPLE = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"

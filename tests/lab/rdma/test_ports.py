@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check.facts.rdma_ports import rdma_ports
+from clusterwright.config.load import load_cluster
 from clusterwright.lab.rdma import state
 from clusterwright.lab.rdma.ports import rdma
-from clusterwright.spec.load import load_cluster
 
 PROBE = Path(sys.modules[rdma_ports.parse.__module__].__file__).parents[1] / "probes" / "rdma.py"
 

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.catalog import architecture, gpu
+from clusterwright.config.load import job_of
+from clusterwright.config.reader import read
 from clusterwright.errors import WrightError
+from clusterwright.launch.command import command
+from clusterwright.launch.parallel import variables
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Layout, Offload, Recompute, Run, Schedule, Training
 from clusterwright.plan.search.fragment import SHARD, fragment, section
-from clusterwright.spec.load import job_of
-from clusterwright.spec.reader import read
-from clusterwright.train.launch.command import command
-from clusterwright.train.launch.parallel import variables
 
 WORK = Training(architecture("llama3-8b"), 8192, 256)
 HEAD = "name: j\ncommand: [train.py]\ntime: 12h\n"

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from clusterwright.check.bench.script import JOB_NAME, partition_of, script
 from clusterwright.check.bench.stage import JobStage, find_command, program
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import expand, fold
 from clusterwright.edge import slurm
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.slurm import QueuedJob, as_user, checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.names import expand, fold
 
 PROGRAMS = (
     "worker", "hello", "pair", "collectives", "sweep", "disks", "memory", "training", "trial", "loader", "gpu",

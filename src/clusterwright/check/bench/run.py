@@ -16,10 +16,10 @@ from clusterwright.check.bench.stage import JobStage, Part
 from clusterwright.check.bench.store import Stored, file_of, keep
 from clusterwright.check.runner import run as checked
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import fold
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.ssh import Remote
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.names import fold
 
 Kind = Literal["network", "collectives", "storage", "memory", "training", "loader", "gpu", "rdma", "burn_in"]
 FEWEST = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.names import fold
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import fold
 from clusterwright.units import format_slurm_time
 
 JOB_NAME = "wright-bench"

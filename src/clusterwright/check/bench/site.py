@@ -9,8 +9,8 @@ from typing import Any
 from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.bench.stage import Stage
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster, Host
-from clusterwright.spec.networks import Network, NetworkName
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.networks import Network, NetworkName
 
 # Under Linux's ephemeral range (32768), away from Slurm's daemons (6817 to 6819) and its srun ports (60001 on);
 # each order has ports of its own, since a server of the one before may still be there.

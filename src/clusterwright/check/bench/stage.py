@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, field
 from importlib import resources
 from typing import Any, Protocol
 
-from clusterwright.check.bench.programs.conduct import MARK, RUNNING
 from clusterwright.edge.slurm import as_user, checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.onhost.bench.conduct import MARK, RUNNING
 
 GRACE_S = 15.0  # ours: what a loaded host and a shared folder take to see an order, and its answer to be seen
 SSH_S = 20.0
@@ -126,7 +126,7 @@ class JobStage:
 
 def program(name: str) -> str:
     """The text of a program that runs on hosts."""
-    return (resources.files("clusterwright.check.bench.programs") / f"{name}.py").read_text()
+    return (resources.files("clusterwright.onhost.bench") / f"{name}.py").read_text()
 
 
 def find_command(folder: str) -> str:

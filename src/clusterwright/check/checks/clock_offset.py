@@ -8,7 +8,7 @@ from clusterwright.check.expectation import check, expect, fault, unknown
 from clusterwright.check.facts.ntp_offset import Offset, ntp_offset
 from clusterwright.check.reading import Reach, reached
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 WARN_S = 0.05  # awesome-prometheus-alerts' limit for clock skew
 FAIL_S = 1.0  # ours: further apart, lines of two hosts' logs can no longer be put in order

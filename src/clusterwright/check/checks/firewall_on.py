@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clusterwright.build.render.firewall_program import firewall_program
 from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.firewall_rules import Chain, firewall_rules
 from clusterwright.check.verdict import Verdict
+from clusterwright.provision.render.firewall_program import firewall_program
 
 _TABLES = {"nftables": "clusterwright", "firewalld": "firewalld"}
 

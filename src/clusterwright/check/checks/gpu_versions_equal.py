@@ -8,7 +8,7 @@ from clusterwright.check.expectation import check, equal_everywhere
 from clusterwright.check.facts.gpus import Driver, gpus
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 
 @check(

@@ -9,8 +9,8 @@ from clusterwright.check.fact import Want
 from clusterwright.check.facts.gpus import Driver, gpus
 from clusterwright.check.of_gpus import has_gpus, no_gpu
 from clusterwright.check.verdict import Verdict
+from clusterwright.config.nodes import Gpus
 from clusterwright.errors import WrightError
-from clusterwright.spec.nodes import Gpus
 
 _SHARE = 0.9  # ours: GDDR boards give up to 6.25 % of their memory to ECC; a wrong model is a third smaller
 
@@ -45,7 +45,7 @@ def gpus_answer(want: Want, have: Driver) -> Iterator[Verdict]:
 
 def _memory(declared: Gpus) -> float:
     """Bytes that such a GPU must have, as the file or the catalog says; 0 where neither does."""
-    from clusterwright.plan.expected import gpu_memory_bytes  # noqa: PLC0415 (the planner, where GPUs answer only)
+    from clusterwright.plan.expected import gpu_memory_bytes
 
     try:
         return gpu_memory_bytes(declared)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from clusterwright.build.render.job_hooks import PROGRAMS
 from clusterwright.check.expectation import check, expect, most_common
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.job_programs import Program, job_programs
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
+from clusterwright.provision.render.job_hooks import PROGRAMS
 
 _WANT = f"{', '.join(PROGRAMS)} in /etc/slurm/clusterwright, as on most hosts of the group"
 _NONE = Program("", runnable=False)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from clusterwright.check.expectation import check, equal_everywhere
 from clusterwright.check.facts.kernel import kernel
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 
 @check(kernel, together=True, mend="upgrade the kernel of the odd hosts and reboot them")

@@ -10,7 +10,7 @@ from clusterwright.check.facts.addresses import Interface, addresses
 from clusterwright.check.facts.link_counters import Grown, link_counters
 from clusterwright.check.links import Broken, broken
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 _SEVERAL = 3  # hosts, ours: two bad cables at a time are met, three on one switch and on most of it are not
 _WANT = "no error counter that grows on most hosts of one switch (networks.compute, nodes.*.switch)"

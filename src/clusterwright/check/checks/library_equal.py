@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.build.roles.training import LIBRARY
 from clusterwright.check.expectation import check, equal_everywhere, fault
 from clusterwright.check.facts.library_digest import MISSING, library_digest
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
+from clusterwright.provision.roles.training import LIBRARY
 
 
 @check(library_digest, together=True, mend="`wright diff CLUSTER` says who edited what; apply the file again")

@@ -8,7 +8,7 @@ from clusterwright.check.expectation import check, equal_everywhere
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.machine import Machine, machine
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 
 def _in_lab(want: Want) -> str:

@@ -8,7 +8,7 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.facts.munge_credential import munge_credential
 from clusterwright.check.facts.munge_decoded import munge_decoded
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 
 @check(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from clusterwright.check.expectation import check, equal_everywhere
 from clusterwright.check.facts.munge_key import MungeKey, munge_key
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 
 @check(munge_key, together=True, mend="apply the cluster file again: it puts the same key on every host")

@@ -17,7 +17,7 @@ from clusterwright.check.verdict import Verdict
 def name_resolution(want: Want, have: Names) -> Verdict:
     """Every host resolves every name to its management address and back; torch needs the way back too."""
     wrong = list(_wrong(want, have))
-    saw = "; ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")  # noqa: PLR2004 (enough to act on)
+    saw = "; ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
     total = len(want.cluster.hosts())
     return expect(
         not wrong,

@@ -58,5 +58,5 @@ def nic_slots(_want: Want, have: Board) -> Iterator[Verdict]:
 def _way(gpu: Device, nic: Device) -> str:
     if gpu.above[:1] == nic.above[:1]:
         # Host bridge, root port, and the switch's upstream port: what is common from there on is a switch.
-        return _SWITCH if gpu.above[:3] == nic.above[:3] and len(gpu.above) > 3 else _BRIDGE  # noqa: PLR2004 (as told)
+        return _SWITCH if gpu.above[:3] == nic.above[:3] and len(gpu.above) > 3 else _BRIDGE
     return _NODE if gpu.numa == nic.numa >= 0 else _FAR

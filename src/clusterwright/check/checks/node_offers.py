@@ -8,7 +8,7 @@ from operator import attrgetter
 from clusterwright.check.expectation import check, expect
 from clusterwright.check.facts.slurm_nodes import SlurmNode, slurm_nodes
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.config.cluster import Cluster, Host
 from clusterwright.units import GiB
 
 

@@ -9,7 +9,7 @@ from clusterwright.check.drains import drain, fault_mend
 from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.facts.slurm_nodes import SlurmNode, slurm_nodes
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 # scontrol(1), NODE STATES: with these no job starts there.
 _BAD = {
@@ -27,9 +27,7 @@ _BAD = {
 _DRAINED = {"DRAIN", "DRAINED", "DRAINING"}
 _HELD = {*_DRAINED, "MAINT", "RESERVED", "REBOOT_ISSUED", "REBOOT_REQUESTED"}
 _WANT = "a node that takes jobs"
-_BEYOND = (
-    "wright: not drained, the share is used up: "  # the health program's comment (build/render/hooks/share)
-)
+_BEYOND = "wright: not drained, the share is used up: "  # the health program's comment (provision/render/hooks/share)
 
 
 @check(

@@ -11,7 +11,7 @@ from clusterwright.check.facts.nvl_domain import nvl_domain
 from clusterwright.check.kernel.events import BURST_S, Event, events
 from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 _OF_NVLINK = range(144, 151)  # XID catalogue of NVIDIA: NVLink 5, in a rack a matter of all its hosts
 _WANT = "no XID 144 to 150 on several hosts of one NVLink domain within 3 minutes"

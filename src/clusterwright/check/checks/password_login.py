@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clusterwright.build.distribution import distribution
 from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.sshd_settings import sshd_settings
 from clusterwright.check.verdict import Verdict
+from clusterwright.provision.distribution import distribution
 
 _KEYS = ("passwordauthentication", "kbdinteractiveauthentication")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from clusterwright.build.render.firewall_table import lets_in, openings
 from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.listening import listening
 from clusterwright.check.facts.ports import DISCARD, ports
 from clusterwright.check.facts.trespass import trespass
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.render.firewall_table import lets_in, openings
 
 _HEARD = ("open", "refused")  # either means that the firewall let it through
 

@@ -20,7 +20,7 @@ def ports_open(want: Want, have: dict[str, str]) -> Verdict:
         for target, who in needed.items()
         if have.get(target) != "open"
     ]
-    saw = "; ".join(shut[:3]) + (f" and {len(shut) - 3} more" if len(shut) > 3 else "")  # noqa: PLR2004 (enough to act on)
+    saw = "; ".join(shut[:3]) + (f" and {len(shut) - 3} more" if len(shut) > 3 else "")
     return expect(not shut, saw=saw or f"{len(needed)} ports open", want="connections to " + _summary(needed))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from clusterwright.check.expectation import check, equal_everywhere
 from clusterwright.check.facts.rdma_ports import Rdma, has_rdma, rdma_ports
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 
 @check(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clusterwright.build.render.slurm_nodes import usable_memory_mib
 from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.slurmd_hardware import Hardware, slurmd_hardware
 from clusterwright.check.verdict import Verdict
+from clusterwright.provision.render.slurm_nodes import usable_memory_mib
 from clusterwright.units import MiB
 
 

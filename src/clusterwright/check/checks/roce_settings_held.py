@@ -8,7 +8,7 @@ from clusterwright.check.expectation import check, expect, unknown
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.roce_settings import RocePort, roce_settings
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.rdma import Roce
+from clusterwright.config.rdma import Roce
 
 
 def _sets_roce(want: Want) -> bool:

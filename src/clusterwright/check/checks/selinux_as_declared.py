@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clusterwright.build.distribution import distribution
 from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.selinux import Selinux, selinux
 from clusterwright.check.verdict import Verdict
+from clusterwright.provision.distribution import distribution
 
 
 def _has_none(want: Want) -> str:

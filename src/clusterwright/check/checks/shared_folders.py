@@ -9,7 +9,7 @@ from clusterwright.check.fact import Want
 from clusterwright.check.facts.shared_seen import shared_seen
 from clusterwright.check.facts.shared_tokens import Token, shared_tokens
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 _MEND = "see `findmnt` of the path on the host: another server, another export, or nothing mounted at all"
 

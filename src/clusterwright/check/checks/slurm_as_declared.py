@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from clusterwright.check.expectation import check, expect, fault, most_common
 from clusterwright.check.facts.slurm_version import slurm_version
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 
 @check(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from clusterwright.check.expectation import check, expect, most_common
 from clusterwright.check.facts.slurm_files import FILES, slurm_files
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.config.cluster import Cluster, Host
 
 
 @check(

@@ -8,7 +8,7 @@ from clusterwright.check.expectation import check, expect, most_common
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.torch_import import Torch, torch_import
 from clusterwright.check.verdict import Verdict
-from clusterwright.spec.cluster import Cluster
+from clusterwright.config.cluster import Cluster
 
 
 def _is_compute(want: Want) -> bool:

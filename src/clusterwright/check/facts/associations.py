@@ -32,7 +32,7 @@ def associations(out: str) -> Associations:
     if any(line.startswith("sacctmgr: error:") for line in lines):
         return Associations(silence=lines[-1])
     rows = [line.split("|") for line in lines]
-    if not rows or any(len(row) != 3 for row in rows):  # noqa: PLR2004 (team, user and shares)
+    if not rows or any(len(row) != 3 for row in rows):
         raise ValueError(out[:80])
     members: dict[str, tuple[str, ...]] = {}
     for team, user, _shares in rows:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from clusterwright.build.render.firewall_table import OWN_EXPORTER_PORT
-from clusterwright.build.roles.certificates import AUTHORITY, CERTIFICATE, KEY
 from clusterwright.check.fact import Want, fact
+from clusterwright.provision.render.firewall_table import OWN_EXPORTER_PORT
+from clusterwright.provision.roles.certificates import AUTHORITY, CERTIFICATE, KEY
 
 _ROW = re.compile(r'^clusterwright_collector_up\{collector="(\w+)"\} ([01])$', re.MULTILINE)
 

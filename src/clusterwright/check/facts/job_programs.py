@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clusterwright.build.render.job_hooks import FOLDER
 from clusterwright.check.fact import fact
+from clusterwright.provision.render.job_hooks import FOLDER
 
 # Two programs for all files: this is asked before a busy host is called well.
 _COMMAND = (

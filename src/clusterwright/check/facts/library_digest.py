@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clusterwright.build.roles.training import LIBRARY
 from clusterwright.check.fact import fact
+from clusterwright.provision.roles.training import LIBRARY
 
 MISSING = "missing"
 _FILES = "find . -name '*.py' -type f | LC_ALL=C sort | xargs sha256sum | sha256sum"
@@ -13,6 +13,6 @@ _FILES = "find . -name '*.py' -type f | LC_ALL=C sort | xargs sha256sum | sha256
 def library_digest(out: str) -> str:
     """One sum over all of it, or `missing`."""
     word = out.split(maxsplit=1)[0]
-    if word != MISSING and len(word) != 64:  # noqa: PLR2004 (hexadecimal digits of SHA-256)
+    if word != MISSING and len(word) != 64:
         raise ValueError(out[:80])
     return word[:12]

@@ -25,6 +25,6 @@ def munge_key(out: str) -> MungeKey:
     about, digest = out.strip().splitlines()
     owner, group, mode = about.split()
     sha256 = digest.split()[0]
-    if len(bytes.fromhex(sha256)) != 32:  # noqa: PLR2004 (SHA-256 is 32 bytes)
+    if len(bytes.fromhex(sha256)) != 32:
         raise ValueError(digest)
     return MungeKey(owner, group, mode, sha256)

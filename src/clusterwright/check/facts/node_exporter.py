@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from clusterwright.build.roles.certificates import AUTHORITY, CERTIFICATE, KEY
-from clusterwright.build.roles.node_exporter import speaks_tls
 from clusterwright.check.fact import Want, fact
+from clusterwright.provision.roles.certificates import AUTHORITY, CERTIFICATE, KEY
+from clusterwright.provision.roles.node_exporter import speaks_tls
 
 
 def _arguments(want: Want) -> Sequence[str]:

@@ -19,7 +19,7 @@ def pci_gpus(out: str) -> tuple[str, ...]:
     """Addresses of NVIDIA's GPUs that the bus shows, whether or not the driver answers for them."""
     *lines, last = out.splitlines()
     rows = [line.split() for line in lines]
-    if last != "END" or any(len(row) != 3 for row in rows):  # noqa: PLR2004 (address, vendor, class)
+    if last != "END" or any(len(row) != 3 for row in rows):
         raise ValueError(out)
     return tuple(
         pci(address) for address, vendor, kind in rows if vendor == _VENDOR and kind.startswith(_CLASSES)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clusterwright.build.render.firewall_table import EXPORTER_PORT, OWN_EXPORTER_PORT
-from clusterwright.build.render.slurm_settings import CONTROL_PORT, NODE_PORT
 from clusterwright.check.fact import Want, fact, texts
+from clusterwright.provision.render.firewall_table import EXPORTER_PORT, OWN_EXPORTER_PORT
+from clusterwright.provision.render.slurm_settings import CONTROL_PORT, NODE_PORT
 
 DISCARD = 9  # RFC 863: a port that nobody listens on, so that only a firewall keeps it silent
 

@@ -43,6 +43,6 @@ def torch_import(out: str) -> Torch:
     """What comes of really importing torch there."""
     last = out.strip().splitlines()[-1]
     words = last.split()
-    if len(words) == 5 and words[4] == "imported":  # noqa: PLR2004 (the words that the program prints)
+    if len(words) == 5 and words[4] == "imported":
         return Torch(*("" if word == "None" else word for word in words[:4]))
     return Torch(error=last)

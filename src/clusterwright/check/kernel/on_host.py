@@ -12,7 +12,7 @@ _HEAD = """\
 
 
 def on_host() -> str:
-    """The file `xids` of build/render/hooks: a line for each number that can be grave."""
+    """The file `xids` of provision/render/hooks: a line for each number that can be grave."""
     rows = {number: row for number, row in sorted(table().items()) if _can_be_grave(row)}
     return _HEAD + "".join(f"{_line(number, row)}\n" for number, row in rows.items())
 

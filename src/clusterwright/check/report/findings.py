@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from clusterwright.check.folding import WORST_FIRST, counts
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.config.cluster import Cluster, Host
 
 # Who mends it: the first word of a part, or what it is on the host.
 CALL = {

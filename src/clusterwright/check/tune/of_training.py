@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clusterwright.check.tune.knobs import Knob, of_network
-from clusterwright.spec.job import Job
-from clusterwright.spec.recipes import arguments_of
+from clusterwright.config.job import Job
+from clusterwright.config.recipes import arguments_of
 from clusterwright.units import MiB, format_size
 
 

@@ -151,6 +151,6 @@ def _concluded(trials: Sequence[Trial], best: Settings, first: int) -> Outcome:
     for trial in final:
         if trial.value is not None:
             rows.setdefault(trial.batch, {})[trial.settings.is_default] = trial.value
-    whole = [row for row in rows.values() if len(row) == 2]  # noqa: PLR2004 (a pair)
+    whole = [row for row in rows.values() if len(row) == 2]
     default, tuned = tuple(row[True] for row in whole), tuple(row[False] for row in whole)
     return Outcome(tuple(trials), best, won=better(default, tuned), default=default, tuned=tuned)

@@ -13,10 +13,10 @@ from clusterwright.check.tune import of_training
 from clusterwright.check.tune.knobs import Knob, Settings, chosen
 from clusterwright.check.tune.trials import Budget, Trials, Tuned, told
 from clusterwright.check.tune.written import OF_JOB, with_settings
+from clusterwright.config.job import Job
+from clusterwright.config.load import job_of
+from clusterwright.config.reader import read
 from clusterwright.plan.gradients import ENOUGH, Training, advised
-from clusterwright.spec.job import Job
-from clusterwright.spec.load import job_of
-from clusterwright.spec.reader import read
 
 SKIPPED = 3  # steps: caches and the workers of a loader fill, torch chooses its kernels
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import unified_diff
 
-from clusterwright.build.change.edit import put
 from clusterwright.check.tune.knobs import Settings
+from clusterwright.provision.change.edit import put
 
 OF_CLUSTER, OF_JOB = ("jobs", "variables"), ("environment", "variables")
 

@@ -58,8 +58,8 @@ def asked(work: Work, where: Where) -> tuple[Training, Machine]:
     Raises:
         WrightError: an unknown model or GPU, a bad rate or size, a cluster file that cannot be used: all at once.
     """
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan.search.sizes import no_sizes  # noqa: PLC0415
+    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.plan.search.sizes import no_sizes
 
     sizes = {
         "seq": work.seq, "global-batch": work.global_batch, "gpus": where.gpus, "nics": where.nics,
@@ -77,7 +77,7 @@ def asked(work: Work, where: Where) -> tuple[Training, Machine]:
 
 def _tried(make: Callable[[], Made], found: list[Finding]) -> Made | None:
     """What it makes, or nothing and its findings."""
-    from clusterwright.errors import WrightError  # noqa: PLC0415 (start-up time)
+    from clusterwright.errors import WrightError
 
     try:
         return make()
@@ -87,14 +87,14 @@ def _tried(make: Callable[[], Made], found: list[Finding]) -> Made | None:
 
 
 def _own(catalog: Path | None) -> Own | None:
-    from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._plan._own import own_rows
 
     return own_rows(catalog)
 
 
 def _training(work: Work, own: Own | None) -> Training:
-    from clusterwright.catalog.hf import model_of  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan.run import Training  # noqa: PLC0415
+    from clusterwright.catalog.hf import model_of
+    from clusterwright.plan.run import Training
 
     return Training(
         model_of(work.model, own), work.seq, work.global_batch, work.precision, optimizer=work.optimizer
@@ -103,12 +103,12 @@ def _training(work: Work, own: Own | None) -> Training:
 
 def machine_for(where: Where, own: Own | None) -> Machine:
     """The machines alone."""
-    from clusterwright import catalog  # noqa: PLC0415 (start-up time)
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
-    from clusterwright.plan.machines import machine, machine_of  # noqa: PLC0415
+    from clusterwright import catalog
+    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.plan.machines import machine, machine_of
 
     if where.cluster:
-        from clusterwright.spec.load import load_cluster  # noqa: PLC0415 (pydantic is slow to start)
+        from clusterwright.config.load import load_cluster
 
         rows = {**catalog.gpus(), **(own.gpus if own else {})}
         made = machine_of(load_cluster(where.cluster), where.group, rows.values())
@@ -120,9 +120,9 @@ def machine_for(where: Where, own: Own | None) -> Machine:
 
 
 def _wiring(where: Where) -> Wiring:
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan.machines import Wiring  # noqa: PLC0415
-    from clusterwright.units import QuantityError, parse_rate  # noqa: PLC0415
+    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.plan.machines import Wiring
+    from clusterwright.units import QuantityError, parse_rate
 
     try:
         rate = parse_rate(where.nic_rate) if where.nic_rate is not None else None

@@ -43,7 +43,7 @@ def costed(gpu: str, nodes: int, hours: float, figures: tuple[str, ...], catalog
     Raises:
         WrightError: cost-figure, cost-no-price, currency-mixed, unknown-gpu.
     """
-    from clusterwright import catalog as known  # noqa: PLC0415 (the option has the same name)
+    from clusterwright import catalog as known
 
     own = own_rows(catalog)
     sized_or_refused(nodes, hours)

@@ -55,10 +55,10 @@ def find(join: Join, trained: Trained, kind: str) -> Found:
 
 
 def _machine(join: Join, own: Own | None) -> tuple[Machine, tuple[str, ...]]:
-    from clusterwright import catalog  # noqa: PLC0415 (start-up time)
+    from clusterwright import catalog
 
     if join.cluster:
-        from clusterwright.spec.load import load_cluster  # noqa: PLC0415 (start-up time)
+        from clusterwright.config.load import load_cluster
 
         cluster = load_cluster(join.cluster)
         made = machine_of(cluster, None, {**catalog.gpus(), **(own.gpus if own else {})}.values())
@@ -107,9 +107,9 @@ def _wanted(join: Join, made: Machine, nodes: int, own: Own | None) -> Wanted:
 
 
 def _run(trained: Trained, made: Machine, own: Own | None) -> Run:
-    from clusterwright.catalog.hf import model_of  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan.run import Run, Training  # noqa: PLC0415
-    from clusterwright.plan.sizing.layouts import searched, stack_for  # noqa: PLC0415
+    from clusterwright.catalog.hf import model_of
+    from clusterwright.plan.run import Run, Training
+    from clusterwright.plan.sizing.layouts import searched, stack_for
 
     training = Training(model_of(str(trained.model), own), trained.seq, trained.global_batch)
     cut = searched(training, made)
@@ -124,8 +124,8 @@ def _run(trained: Trained, made: Machine, own: Own | None) -> Run:
 def _advice(run: Run | None) -> Advice | None:
     if run is None:
         return None
-    from clusterwright.plan.fabric.advice import advise  # noqa: PLC0415 (needs the time model)
-    from clusterwright.plan.sizing.layouts import searched  # noqa: PLC0415
+    from clusterwright.plan.fabric.advice import advise
+    from clusterwright.plan.sizing.layouts import searched
 
     def plan(training: Training, machine: Machine) -> Layout | None:
         cut = searched(training, machine)
@@ -136,7 +136,7 @@ def _advice(run: Run | None) -> Advice | None:
 
 def document(found: Found) -> dict[str, Any]:
     """For --json."""
-    from clusterwright.plan.fabric.record import (  # noqa: PLC0415 (only for JSON)
+    from clusterwright.plan.fabric.record import (
         compared_record,
         networks_record,
     )
@@ -151,21 +151,21 @@ def document(found: Found) -> dict[str, Any]:
 
 def write_svg(path: Path, found: Found) -> None:
     """The drawing, in both languages, with its own colours."""
-    from clusterwright.plan.fabric.drawing import svg  # noqa: PLC0415 (only where it is drawn)
+    from clusterwright.plan.fabric.drawing import svg
 
     write_table(path, svg(found.chosen, "both", standalone=True))
 
 
 def write_page(path: Path, found: Found) -> None:
     """The drawing and the comparison as a page."""
-    from clusterwright.plan.fabric.page import page  # noqa: PLC0415 (only where it is drawn)
+    from clusterwright.plan.fabric.page import page
 
     write_table(path, page(found.chosen, found.rows))
 
 
 def write_cables(path: Path, found: Found) -> None:
     """Every cable as a row."""
-    from clusterwright.plan.fabric.record import cable_rows  # noqa: PLC0415 (only where it is written)
+    from clusterwright.plan.fabric.record import cable_rows
 
     rows = (",".join(map(str, row)) for row in cable_rows(found.chosen, found.wanted.hall))
     write_table(path, "\n".join(["from,to,cables,length_m,class", *rows, ""]))
@@ -244,13 +244,13 @@ def _tell_whole(found: Found) -> None:
     ]
     show_table(("from", "class", "length", "cables"), rows)
     show_text(f"\ntopology.conf:\n\n{_topology(found)}\ncluster.yaml, each group with its other fields:\n")
-    from clusterwright.plan.fabric.topology import cluster_lines  # noqa: PLC0415 (ClusterShell is slow to import)
+    from clusterwright.plan.fabric.topology import cluster_lines
 
     show_text(cluster_lines(made, found.hosts))
 
 
 def _topology(found: Found) -> str:
-    from clusterwright.plan.fabric.topology import block_lines, topology_lines  # noqa: PLC0415 (likewise)
+    from clusterwright.plan.fabric.topology import block_lines, topology_lines
 
     trays = found.machine.nvlink_domain // found.machine.gpus_per_node
     lines = topology_lines(found.chosen, found.hosts)
@@ -275,7 +275,7 @@ def _tell_networks(three: Networks) -> None:
 
 
 def _tell_advice(advice: Advice) -> None:
-    from clusterwright.plan.search.words import layout_words  # noqa: PLC0415 (only with a model)
+    from clusterwright.plan.search.words import layout_words
 
     show_text(
         "\nthe training on other networks, cut as suits each; the last three with all ports at their rate:"

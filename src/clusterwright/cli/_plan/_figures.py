@@ -19,7 +19,7 @@ def sized_or_refused(nodes: int, hours: float) -> None:
     Raises:
         WrightError: cost-figure.
     """
-    from clusterwright.errors import EXIT_USAGE, Finding, WrightError  # noqa: PLC0415 (start-up time)
+    from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 
     found = []
     if nodes < 1:
@@ -38,15 +38,15 @@ def with_own(values: Mapping[str, Estimate], figures: tuple[str, ...]) -> dict[s
     Raises:
         WrightError: cost-figure, for every text that is no figure of ours.
     """
-    from clusterwright.errors import EXIT_USAGE, Finding, WrightError, did_you_mean  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan.cost.estimate import Estimate  # noqa: PLC0415
+    from clusterwright.errors import EXIT_USAGE, Finding, WrightError, did_you_mean
+    from clusterwright.plan.cost.estimate import Estimate
 
     taken, found = dict(values), []
     for text in figures:
         name, _, numbers = text.partition("=")
         try:
             parts = [float(each) for each in numbers.split(":")]
-            low, likely, high = parts if len(parts) == 3 else parts * 3  # noqa: PLR2004 (low, likely, high)
+            low, likely, high = parts if len(parts) == 3 else parts * 3
             taken[name] = Estimate(low, likely, high, values[name].unit, "your own")
         except KeyError:
             meant = did_you_mean(name, list(values))

@@ -131,7 +131,7 @@ def prices_of(name: str, own: Own | None) -> list[Row]:
     Raises:
         WrightError: nothing of that name has a price; with the nearest.
     """
-    from clusterwright.catalog import gpu  # noqa: PLC0415 (start-up time)
+    from clusterwright.catalog import gpu
 
     rows = rows_of("prices", own)
     found = [row for row in rows if row["item"] == name]
@@ -147,8 +147,8 @@ def prices_of(name: str, own: Own | None) -> list[Row]:
 
 
 def _things(kind: str, own: Own | None) -> Iterator[Any]:
-    from clusterwright import catalog  # noqa: PLC0415 (start-up time)
-    from clusterwright.catalog import cnn, parts, prices, software  # noqa: PLC0415
+    from clusterwright import catalog
+    from clusterwright.catalog import cnn, parts, prices, software
 
     tables: dict[str, Callable[[], Mapping[str, Any]]] = {
         "gpus": catalog.gpus, "models": catalog.architectures, "nics": parts.nics, "switches": parts.switches,
@@ -165,8 +165,8 @@ def _things(kind: str, own: Own | None) -> Iterator[Any]:
 
 
 def _finders() -> Mapping[str, Callable[[str, Own | None], Any]]:
-    from clusterwright import catalog  # noqa: PLC0415 (start-up time)
-    from clusterwright.catalog import cnn, hf, parts  # noqa: PLC0415
+    from clusterwright import catalog
+    from clusterwright.catalog import cnn, hf, parts
 
     return {
         "gpus": catalog.gpu, "models": hf.model_of, "nics": parts.nic, "switches": parts.switch,
@@ -181,7 +181,7 @@ def _row(kind: str, thing: Any) -> Row:
         return {key: getattr(thing, key) for key in keys} | {"layers": len(thing.layers)}
     row = asdict(thing)
     if kind == "models":
-        from clusterwright.plan.parameters import count  # noqa: PLC0415 (start-up time)
+        from clusterwright.plan.parameters import count
 
         counted = count(
             replace(thing, mtp_layers=0)
@@ -198,7 +198,7 @@ def _billions(number: float) -> str:
 
 
 def _release(name: str) -> Any:
-    from clusterwright.catalog import software  # noqa: PLC0415 (start-up time)
+    from clusterwright.catalog import software
 
     known = software.releases()
     if name not in known:

@@ -19,7 +19,7 @@ def own_rows(catalog: Path | None) -> Own | None:
     file = catalog or next((each for each in _places() if each.is_file()), None)
     if file is None:
         return None
-    from clusterwright.catalog.own_file import load  # noqa: PLC0415 (start-up time)
+    from clusterwright.catalog.own_file import load
 
     return load(file)
 

@@ -60,14 +60,14 @@ def machine_there(where: Where, own: Own | None) -> Machine | None:
 
 def gpu(where: Where, own: Own | None) -> Gpu | None:
     """The GPU that was named."""
-    from clusterwright import catalog  # noqa: PLC0415 (start-up time)
+    from clusterwright import catalog
 
     return catalog.gpu(where.gpu, own) if where.gpu else None
 
 
 def means(where: Where, amount: Amount, plan: Planner) -> Means:
     """Machines of the wiring that was said, cut by the search."""
-    from clusterwright.plan.machines import machine  # noqa: PLC0415 (start-up time)
+    from clusterwright.plan.machines import machine
 
     wiring = _wiring(where)
     slow = _share("--slow-nodes", amount.slow_nodes)

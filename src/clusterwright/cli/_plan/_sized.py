@@ -168,7 +168,7 @@ def _nodes(count: int) -> str:
 
 
 def _hours(hours: float) -> str:
-    return f"{hours:,.0f}" if hours >= 100 else f"{hours:.3g}"  # noqa: PLR2004 (three digits)
+    return f"{hours:,.0f}" if hours >= 100 else f"{hours:.3g}"
 
 
 def _lasting(seconds: float) -> str:
@@ -180,7 +180,7 @@ def _lasting(seconds: float) -> str:
 def _money(amount: Estimate | None) -> str:
     if amount is None:
         return ""
-    cents = amount.likely < 100  # noqa: PLR2004 (above it they no longer matter)
+    cents = amount.likely < 100
     return f"{amount.likely:,.2f}" if cents else f"{amount.likely:,.0f}"
 
 

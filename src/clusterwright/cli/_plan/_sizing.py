@@ -67,11 +67,11 @@ def prepared(model: str, amount: Amount, where: Where, teams: Teams, scenario: s
     Raises:
         WrightError: all that is wrong with it at once.
     """
-    from clusterwright.cli._plan import _read_size as read  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._plan._asked import _tried  # noqa: PLC0415
-    from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
-    from clusterwright.plan.sizing.layouts import searched, with_offload  # noqa: PLC0415
+    from clusterwright.cli._plan import _read_size as read
+    from clusterwright.cli._plan._asked import _tried
+    from clusterwright.cli._plan._own import own_rows
+    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.plan.sizing.layouts import searched, with_offload
 
     found: list[Finding] = []
     own = _tried(lambda: own_rows(where.catalog), found)
@@ -94,8 +94,8 @@ def answered(made: Prepared) -> Answer | None:
     Raises:
         WrightError: size-does-not-fit, deadline-impossible.
     """
-    from clusterwright.plan.sizing.answer import for_deadline, on_cluster  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan.sizing.fewest import does_not_fit  # noqa: PLC0415
+    from clusterwright.plan.sizing.answer import for_deadline, on_cluster
+    from clusterwright.plan.sizing.fewest import does_not_fit
 
     if made.workload is None:
         return None
@@ -113,9 +113,9 @@ def compared(made: Prepared) -> tuple[Choice, ...]:
     """The usual GPUs of the scenario, and the one that was named, side by side."""
     if made.scenario is None:
         return ()
-    from clusterwright import catalog  # noqa: PLC0415 (start-up time)
-    from clusterwright.catalog.fp64 import fp64  # noqa: PLC0415
-    from clusterwright.plan.sizing import choices  # noqa: PLC0415
+    from clusterwright import catalog
+    from clusterwright.catalog.fp64 import fp64
+    from clusterwright.plan.sizing import choices
 
     named = {made.gpu.name: made.gpu} if made.gpu else {}
     named |= {name: catalog.gpu(name, made.own) for name in choices.USUAL[made.scenario]}

@@ -96,13 +96,13 @@ def _read(parse: Callable[[str], Value], text: str, option: str) -> Value:
 def _model(kept: Kept, own: Own | None) -> Architecture | None:
     if kept.model is None:
         return None
-    from clusterwright.catalog.hf import model_of  # noqa: PLC0415 (start-up time)
+    from clusterwright.catalog.hf import model_of
 
     return model_of(kept.model, own)
 
 
 def _parameters(kept: Kept, model: Architecture | None) -> float:
-    from clusterwright.plan import parameters  # noqa: PLC0415 (start-up time)
+    from clusterwright.plan import parameters
 
     if kept.params:
         return count(kept.params, "--params")
@@ -119,8 +119,8 @@ def _fastest(model: Architecture | None, on: On, own: Own | None) -> tuple[float
         raise WrightError.of(
             "storage-size", "how fast samples are read is not said", mend, exit_code=EXIT_USAGE
         )
-    from clusterwright import catalog  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan import flops  # noqa: PLC0415
+    from clusterwright import catalog
+    from clusterwright.plan import flops
 
     gpu = catalog.gpu(on.gpu, own)
     peak = gpu.peak.get("bf16") or max(gpu.peak.values())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def read_table(path: Path, out: Path | None = None) -> bytes:
     """The bytes of a table; refuses to have it overwritten by its own predictions."""
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
+    from clusterwright.errors import EXIT_USAGE, WrightError
 
     try:
         data = path.read_bytes()
@@ -22,8 +22,8 @@ def read_table(path: Path, out: Path | None = None) -> bytes:
 
 def write_table(path: Path, text: str) -> None:
     """Whole or not at all."""
-    from clusterwright.edge.files import write_whole  # noqa: PLC0415 (start-up time)
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
+    from clusterwright.edge.files import write_whole
+    from clusterwright.errors import EXIT_USAGE, WrightError
 
     try:
         write_whole(path, text)

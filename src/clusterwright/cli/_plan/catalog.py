@@ -33,9 +33,9 @@ def catalog(
     json
         The rows as one JSON document, in base units: bytes, bits or FLOP per second, watts, seconds.
     """
-    from clusterwright.cli._plan._listed import listed, one, prices_of, rows_of, told  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415
-    from clusterwright.cli._show import show_json, show_table, show_text  # noqa: PLC0415
+    from clusterwright.cli._plan._listed import listed, one, prices_of, rows_of, told
+    from clusterwright.cli._plan._own import own_rows
+    from clusterwright.cli._show import show_json, show_table, show_text
 
     own = own_rows(catalog)
     if name and kind != "prices":

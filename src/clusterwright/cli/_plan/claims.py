@@ -13,9 +13,9 @@ def claims(*, json: bool = False, page: bool = False) -> int:
     page
         The page docs/concepts/guides-checked.md, in Markdown.
     """
-    from clusterwright.cli._show import show_json, show_table, show_text  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan.sizing.claims import checked  # noqa: PLC0415
-    from clusterwright.plan.sizing.claims import page as pages  # noqa: PLC0415
+    from clusterwright.cli._show import show_json, show_table, show_text
+    from clusterwright.plan.sizing.claims import checked
+    from clusterwright.plan.sizing.claims import page as pages
 
     found = checked()
     if json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def cost(  # noqa: PLR0913 (each option of the command line is one)
+def cost(
     *,
     gpu: str,
     nodes: int,
@@ -36,11 +36,11 @@ def cost(  # noqa: PLR0913 (each option of the command line is one)
     json
         Everything, with all inputs and their sources, as one JSON document.
     """
-    from clusterwright.cli._plan._costed import costed, tell  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._plan._figures import finite  # noqa: PLC0415
-    from clusterwright.cli._plan._tables import write_table  # noqa: PLC0415
-    from clusterwright.cli._show import show_json  # noqa: PLC0415
-    from clusterwright.plan.cost.page import page  # noqa: PLC0415
+    from clusterwright.cli._plan._costed import costed, tell
+    from clusterwright.cli._plan._figures import finite
+    from clusterwright.cli._plan._tables import write_table
+    from clusterwright.cli._show import show_json
+    from clusterwright.plan.cost.page import page
 
     made = costed(gpu, nodes, hours, figure, catalog)
     money = made.gathered.currency

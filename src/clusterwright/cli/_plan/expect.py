@@ -17,9 +17,9 @@ def expect(file: Path | None = None, /, *, json: bool = False) -> int:
     json
         The figures in base units, as one JSON document.
     """
-    from clusterwright.cli._show import show_json, show_table  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan.expected import expected  # noqa: PLC0415
-    from clusterwright.spec.load import load_cluster  # noqa: PLC0415
+    from clusterwright.cli._show import show_json, show_table
+    from clusterwright.config.load import load_cluster
+    from clusterwright.plan.expected import expected
 
     figures = expected(load_cluster(file or Path("cluster.yaml")))
     if json:

@@ -67,11 +67,11 @@ def explain(
     json
         Everything, in seconds and bytes, as one JSON document.
     """
-    from clusterwright.cli._plan._explained import tell  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._plan._tables import write_table  # noqa: PLC0415
-    from clusterwright.cli._show import say, show_json  # noqa: PLC0415
-    from clusterwright.plan.predict.explained import explained  # noqa: PLC0415
-    from clusterwright.plan.predict.pages import page  # noqa: PLC0415
+    from clusterwright.cli._plan._explained import tell
+    from clusterwright.cli._plan._tables import write_table
+    from clusterwright.cli._show import say, show_json
+    from clusterwright.plan.predict.explained import explained
+    from clusterwright.plan.predict.pages import page
 
     found = explained(*(_of_row(row, where) if row else _of_options(cut, where)))
     if html:
@@ -85,9 +85,9 @@ def explain(
 
 
 def _of_row(place: str, where: Where) -> tuple[Run, tuple[str, ...]]:
-    from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._plan._tables import read_table  # noqa: PLC0415
-    from clusterwright.plan.predict.whole import run_at  # noqa: PLC0415
+    from clusterwright.cli._plan._own import own_rows
+    from clusterwright.cli._plan._tables import read_table
+    from clusterwright.plan.predict.whole import run_at
 
     path, _, line = place.rpartition(":")
     table = Path(path if path and line.isdigit() else place)
@@ -97,14 +97,14 @@ def _of_row(place: str, where: Where) -> tuple[Run, tuple[str, ...]]:
 
 
 def _of_options(cut: Cut, where: Where) -> tuple[Run, tuple[str, ...]]:
-    from dataclasses import replace  # noqa: PLC0415 (start-up time)
+    from dataclasses import replace
 
-    from clusterwright.catalog.hf import model_of  # noqa: PLC0415
-    from clusterwright.cli._plan._asked import machine_for  # noqa: PLC0415
-    from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415
-    from clusterwright.plan.predict.known import Known  # noqa: PLC0415
-    from clusterwright.plan.predict.runs import run_of  # noqa: PLC0415
+    from clusterwright.catalog.hf import model_of
+    from clusterwright.cli._plan._asked import machine_for
+    from clusterwright.cli._plan._own import own_rows
+    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.plan.predict.known import Known
+    from clusterwright.plan.predict.runs import run_of
 
     if cut.model is None:
         mend = "give --model llama3-70b, or --row IN.csv:17"

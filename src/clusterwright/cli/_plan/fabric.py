@@ -84,8 +84,8 @@ def fabric(
     json
         Everything, in bit/s, seconds and watts, as one JSON document.
     """
-    from clusterwright.cli._plan._fabric import document, find, tell, write_cables, write_page, write_svg  # noqa: PLC0415
-    from clusterwright.cli._show import show_json  # noqa: PLC0415
+    from clusterwright.cli._plan._fabric import document, find, tell, write_cables, write_page, write_svg
+    from clusterwright.cli._show import show_json
 
     found: Found = find(join, trained, kind)
     if written.svg:

@@ -36,8 +36,8 @@ def gradients(
     json
         As one JSON document.
     """
-    from clusterwright.cli._show import show_json, show_table, show_text  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan.gradients import Training, advised, judged  # noqa: PLC0415
+    from clusterwright.cli._show import show_json, show_table, show_text
+    from clusterwright.plan.gradients import Training, advised, judged
 
     training = Training(parameters * _FLOAT_BYTES, step, hosts, _bytes_per_s(rate))
     found, best = judged(training), advised(training)
@@ -53,8 +53,8 @@ def gradients(
 
 
 def _bytes_per_s(rate: str) -> float:
-    from clusterwright.errors import EXIT_USAGE, WrightError  # noqa: PLC0415 (start-up time)
-    from clusterwright.units import QuantityError, parse_rate  # noqa: PLC0415
+    from clusterwright.errors import EXIT_USAGE, WrightError
+    from clusterwright.units import QuantityError, parse_rate
 
     try:
         return parse_rate(rate) / 8

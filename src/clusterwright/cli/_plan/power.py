@@ -60,9 +60,9 @@ def power(
     json
         Everything in watts, as one JSON document.
     """
-    from clusterwright.cli._plan._power import watts  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._show import show_json  # noqa: PLC0415
-    from clusterwright.plan.power import LIMITS, hall, node_power, supply  # noqa: PLC0415
+    from clusterwright.cli._plan._power import watts
+    from clusterwright.cli._show import show_json
+    from clusterwright.plan.power import LIMITS, hall, node_power, supply
 
     node = _node(load)
     limits = replace(LIMITS, rack_w=watts(rack_limit), pue=LIMITS.pue if pue is None else pue)
@@ -76,10 +76,10 @@ def power(
 
 
 def _node(load: Load) -> Node:
-    from clusterwright import catalog  # noqa: PLC0415 (start-up time)
-    from clusterwright.catalog.parts import servers  # noqa: PLC0415
-    from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415
-    from clusterwright.plan.power import node_of  # noqa: PLC0415
+    from clusterwright import catalog
+    from clusterwright.catalog.parts import servers
+    from clusterwright.cli._plan._own import own_rows
+    from clusterwright.plan.power import node_of
 
     rows = own_rows(load.catalog)
     gpu = catalog.gpu(load.gpu, rows)
@@ -95,8 +95,8 @@ def _node(load: Load) -> Node:
 
 
 def _tell(load: Load, node: Node, whole: Hall, held: Supply | None) -> None:
-    from clusterwright.cli._show import show_table, show_text  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan.power import node_power  # noqa: PLC0415
+    from clusterwright.cli._show import show_table, show_text
+    from clusterwright.plan.power import node_power
 
     drawn = node_power(node)
     show_table(("of one node", "W"), [(name, f"{value:,.0f}") for name, value in drawn.parts if value])

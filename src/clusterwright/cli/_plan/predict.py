@@ -39,9 +39,9 @@ def predict(
     json
         The counts and findings as one JSON document on stdout.
     """
-    from clusterwright.cli._plan._own import own_rows  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._plan._tables import read_table, write_table  # noqa: PLC0415
-    from clusterwright.cli._show import show_json, show_text  # noqa: PLC0415
+    from clusterwright.cli._plan._own import own_rows
+    from clusterwright.cli._plan._tables import read_table, write_table
+    from clusterwright.cli._show import show_json, show_text
 
     found = _predicted(read_table(table, out), table.name, own_rows(catalog))
     if out:
@@ -58,18 +58,18 @@ def predict(
 
 def _predicted(data: bytes, name: str, own: Own | None) -> Predicted:
     """In as many processes as there are cores, where the table is long enough to be worth it."""
-    from clusterwright.plan.predict.whole import predict as predicted  # noqa: PLC0415 (start-up time)
+    from clusterwright.plan.predict.whole import predict as predicted
 
     if data.count(b"\n") < _LONG:
         return predicted(data, name, own)
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 (start-up time)
+    from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor() as pool:
         return predicted(data, name, own, pool.map)
 
 
 def _tell(found: Predicted, out: Path | None) -> None:
-    from clusterwright.cli._show import say  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._show import say
 
     for remark in found.remarks[:_SHOWN]:
         say(f"note: {remark}")

@@ -33,7 +33,7 @@ class Kept:
     ] = None
 
 
-def search(  # noqa: PLR0913 (each option of the command line is one)
+def search(
     *,
     work: Annotated[Work, Parameter(name="*")],
     where: Annotated[Where, Parameter(name="*")] = Where(),  # noqa: B008 (frozen)
@@ -61,10 +61,10 @@ def search(  # noqa: PLR0913 (each option of the command line is one)
     json
         Everything, in seconds and bytes, as one JSON document.
     """
-    from clusterwright.cli._plan._asked import asked  # noqa: PLC0415 (start-up time)
-    from clusterwright.errors import EXIT_FAILED  # noqa: PLC0415
-    from clusterwright.plan.run import Stack  # noqa: PLC0415
-    from clusterwright.plan.search import Options  # noqa: PLC0415
+    from clusterwright.cli._plan._asked import asked
+    from clusterwright.errors import EXIT_FAILED
+    from clusterwright.plan.run import Stack
+    from clusterwright.plan.search import Options
 
     training, machine = asked(work, where)
     options = Options(**asdict(kept), top=top, advise=True, stack=Stack(software))
@@ -76,9 +76,9 @@ def search(  # noqa: PLR0913 (each option of the command line is one)
 
 def _timed(training: Training, machine: Machine, options: Options) -> tuple[Outcome, float]:
     """The outcome, and the seconds it took."""
-    from time import perf_counter  # noqa: PLC0415 (start-up time)
+    from time import perf_counter
 
-    from clusterwright.plan.search import search as searched  # noqa: PLC0415
+    from clusterwright.plan.search import search as searched
 
     began = perf_counter()
     outcome = searched(training, machine, options=options)
@@ -87,23 +87,23 @@ def _timed(training: Training, machine: Machine, options: Options) -> tuple[Outc
 
 def _show(outcome: Outcome, seconds: float, *, json: bool) -> None:
     if json:
-        from clusterwright.cli._show import show_json  # noqa: PLC0415 (start-up time)
-        from clusterwright.plan.search.record import record  # noqa: PLC0415
+        from clusterwright.cli._show import show_json
+        from clusterwright.plan.search.record import record
 
         show_json(record(outcome, seconds))
         return
-    from clusterwright.cli._plan._searched import tell  # noqa: PLC0415 (start-up time)
+    from clusterwright.cli._plan._searched import tell
 
     tell(outcome, seconds)
 
 
 def _write(outcome: Outcome, out: Path | None, html: Path | None) -> None:
-    from clusterwright.cli._plan._tables import write_table  # noqa: PLC0415 (start-up time)
-    from clusterwright.plan.search.fragment import fragment  # noqa: PLC0415
+    from clusterwright.cli._plan._tables import write_table
+    from clusterwright.plan.search.fragment import fragment
 
     if out and outcome.best:
         write_table(out, fragment(outcome.best.run))
     if html:
-        from clusterwright.plan.search.page import page  # noqa: PLC0415 (only for a page)
+        from clusterwright.plan.search.page import page
 
         write_table(html, page(outcome))

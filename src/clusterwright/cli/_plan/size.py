@@ -13,7 +13,7 @@ from clusterwright.cli._plan._sizing import Amount, Teams
 _NOTHING, _ANYWHERE, _ONE = Amount(), Where(), Teams()
 
 
-def size(  # noqa: PLR0913 (each option of the command line is one)
+def size(
     *,
     model: str = "",
     amount: Annotated[Amount, Parameter(name="*")] = _NOTHING,
@@ -39,18 +39,18 @@ def size(  # noqa: PLR0913 (each option of the command line is one)
     json
         Everything, in seconds, bytes and money, as one JSON document.
     """
-    from clusterwright.cli._plan import _sized  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._plan._figures import finite  # noqa: PLC0415
-    from clusterwright.cli._plan._sizing import answered, compared, prepared  # noqa: PLC0415
-    from clusterwright.cli._plan._tables import write_table  # noqa: PLC0415
-    from clusterwright.cli._show import show_json  # noqa: PLC0415
-    from clusterwright.plan.sizing.materials import materials  # noqa: PLC0415
+    from clusterwright.cli._plan import _sized
+    from clusterwright.cli._plan._figures import finite
+    from clusterwright.cli._plan._sizing import answered, compared, prepared
+    from clusterwright.cli._plan._tables import write_table
+    from clusterwright.cli._show import show_json
+    from clusterwright.plan.sizing.materials import materials
 
     made = prepared(model, amount, where, sharing, scenario)
     answer, choices = answered(made), compared(made)
     bought = materials(answer.sized, answer.machine, made.own) if answer else None
     if html and answer and bought:
-        from clusterwright.plan.sizing.page import page  # noqa: PLC0415 (start-up time)
+        from clusterwright.plan.sizing.page import page
 
         write_table(html, page(answer, bought, made.means))
     if json:

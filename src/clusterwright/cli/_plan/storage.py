@@ -67,8 +67,8 @@ def storage(
     json
         Everything in bytes and bytes/s, as one JSON document.
     """
-    from clusterwright.cli._plan._storage import document, find, tell  # noqa: PLC0415 (start-up time)
-    from clusterwright.cli._show import show_json  # noqa: PLC0415
+    from clusterwright.cli._plan._storage import document, find, tell
+    from clusterwright.cli._show import show_json
 
     found = find(data, kept, on)
     if json:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
+from clusterwright.config.names import expand, fold
 from clusterwright.heal.act.hands import Hands, Order, failed
-from clusterwright.spec.names import expand, fold
 
 COST = "live"
 UNDO = "scontrol update jobid=JOB excnodelist=OTHERS"

@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clusterwright.build.as_root import as_root
+from clusterwright.config.cluster import Cluster
 from clusterwright.edge.processes import Done
 from clusterwright.edge.slurm import show_job
 from clusterwright.edge.ssh import Remote
 from clusterwright.heal.past import Intent
 from clusterwright.heal.seen import OURS, Node
 from clusterwright.heal.slurm_text import node_of
-from clusterwright.spec.cluster import Cluster
+from clusterwright.provision.as_root import as_root
 
 PLACE = "/run/clusterwright/heal"  # on each host: gone with a boot, as it should
 # One of ours at a time on a host: what a killed loop has left running, and what its successor does, come one by one.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clusterwright.build.apply import apply
 from clusterwright.edge.secrets import state_folder
 from clusterwright.heal.act.hands import PLACE, Hands, Order, failed
+from clusterwright.provision.apply import apply
 
 COST = "restart"
 UNDO = "wright rollback"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from clusterwright.build.agent.reboots import BOOT_ID
-from clusterwright.build.reboot import BY_SYSTEMD
 from clusterwright.heal.act.hands import Hands, Order, failed
 from clusterwright.heal.seen import OURS
+from clusterwright.onhost.provision.reboots import BOOT_ID
+from clusterwright.provision.reboot import BY_SYSTEMD
 
 COST = "reboot"
 UNDO = ""

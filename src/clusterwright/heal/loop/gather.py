@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from clusterwright.build.as_root import as_root
 from clusterwright.check import Verdict, run
 from clusterwright.check.verdict import Status
+from clusterwright.config.cluster import Cluster
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.heal.moment import Moment
@@ -24,7 +24,7 @@ from clusterwright.heal.slurm_text import (
     nodes_of,
     with_record,
 )
-from clusterwright.spec.cluster import Cluster
+from clusterwright.provision.as_root import as_root
 
 MOST_JOBS = 5  # failed ones that are looked into at one look: each costs a second or two
 SLOW = "-slow"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from clusterwright.build.agent.reboots import BOOT_ID
+from clusterwright.config.cluster import Cluster
 from clusterwright.edge.processes import Done, run
 from clusterwright.edge.secrets import state_folder
 from clusterwright.edge.ssh import Remote, Ssh
@@ -24,7 +24,7 @@ from clusterwright.heal.moment import Moment
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
 from clusterwright.heal.seen import Finding
-from clusterwright.spec.cluster import Cluster
+from clusterwright.onhost.provision.reboots import BOOT_ID
 
 ON_CONTROL = Path("/etc/clusterwright/heal")  # role `heal` of build puts it there
 KEPT = Path("/var/lib/clusterwright/heal")
@@ -98,7 +98,7 @@ def loop_of(
 
 
 def _why(cluster: Cluster, remote: Remote, job: str) -> Iterable[Finding]:
-    from clusterwright.heal.loop.why import why_of  # noqa: PLC0415 (its knowledge is large, and few jobs fail)
+    from clusterwright.heal.loop.why import why_of
 
     return tuple(why_of(cluster, remote, job))
 

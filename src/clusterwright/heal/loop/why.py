@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clusterwright.config.cluster import Cluster
+from clusterwright.diagnose.diagnosis import Diagnosis
+from clusterwright.diagnose.gather.ended import gather
+from clusterwright.diagnose.judge import judge
+from clusterwright.diagnose.knowledge import knowledge
+from clusterwright.diagnose.reading import read
 from clusterwright.edge.ssh import Remote
 from clusterwright.heal.seen import Finding
-from clusterwright.spec.cluster import Cluster
-from clusterwright.train.launch import runs_folder
-from clusterwright.why.diagnosis import Diagnosis
-from clusterwright.why.gather.ended import gather
-from clusterwright.why.judge import judge
-from clusterwright.why.knowledge import knowledge
-from clusterwright.why.reading import read
+from clusterwright.launch import runs_folder
 
 SURE = 0.6  # ours: below it a diagnosis is a guess, and a guess is no witness
 

@@ -31,7 +31,7 @@ _STRIKE = f"ln -sfn /{_FOLDER}/preload /etc/ld.so.preload && {_AGAIN}"
 _UNDO = f"rm -f /etc/ld.so.preload; [ ! -e /{_FOLDER} ] || {{ rm -r /{_FOLDER}; {_AGAIN}; }}"
 
 
-def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:  # noqa: ARG001 (every fault's signature)
+def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     """Where the option is no time, or nothing can be compiled here."""
     _library(_by_s(options))
 
@@ -44,7 +44,7 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (same)
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The machine's time again, for the same services; a host that was booted meanwhile has it already."""
     must(lab, host, "sh", "-c", _UNDO)
     return lab

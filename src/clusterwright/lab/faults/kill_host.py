@@ -13,7 +13,7 @@ OPTIONS: tuple[str, ...] = ()
 LASTS = True
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The links go first: a dying process would still send FIN or RST."""
     network.set_links(host.links, up=False)
     if left := cgroups.kill(lab.name, host.name):
@@ -24,7 +24,7 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (same)
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The host boots from the disk it had; links that another fault cuts stay cut."""
     cut = {
         fault.options.get("network")

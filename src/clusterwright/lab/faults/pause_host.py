@@ -12,13 +12,13 @@ OPTIONS: tuple[str, ...] = ()
 LASTS = True
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Like a host that swaps itself to death: connections stay open and nothing moves."""
     cgroups.freeze(lab.name, host.name, frozen=True)
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (same)
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Everything goes on where it stood."""
     cgroups.freeze(lab.name, host.name, frozen=False)
     return lab

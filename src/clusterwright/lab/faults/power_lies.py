@@ -11,11 +11,11 @@ OPTIONS: tuple[str, ...] = ()
 LASTS = True
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The lab's switch reads the journal."""
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (same)
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """What was asked meanwhile is not done now."""
     return lab

@@ -13,12 +13,12 @@ LASTS = True
 LONGEST_S = 601
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (the host is in the journal)
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """The lab's switch reads the journal."""
     whole(options, "seconds", 10, LONGEST_S)
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Quick again with the next request."""
     return lab

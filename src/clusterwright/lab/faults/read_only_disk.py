@@ -17,7 +17,7 @@ LASTS = True
 FOLDERS = ("/etc", "/home", "/root", "/tmp", "/var")  # noqa: S108 (the folder itself)
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """Every folder that programs write to; the kernel says so, too."""
     for folder in FOLDERS:
         must(lab, host, "mount", "--bind", folder, folder)
@@ -26,7 +26,7 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (same)
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """It can be written again; a host that was booted meanwhile has it so."""
     for folder in FOLDERS:
         inside(

@@ -18,7 +18,7 @@ LASTS = False
 SHUTDOWN_LIMIT_S = 100  # systemd gives a stopping unit 90 s (DefaultTimeoutStopSec) before it kills it
 
 
-def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """SIGINT is Ctrl-Alt-Del to systemd: reboot. It needs no network, so a host cut off reboots as well."""
     first, keeper = first_of(lab, host), lab.processes[host.name]
     os.kill(first, signal.SIGINT)
@@ -33,6 +33,6 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (same)
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """It came back by itself."""
     return lab

@@ -33,7 +33,7 @@ def strike(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState
     return lab
 
 
-def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:  # noqa: ARG001 (every fault's signature)
+def undo(lab: LabState, host: LabHost, options: Mapping[str, str]) -> LabState:
     """As fast as the machine's own disk."""
     disk_rate.release(lab.name, host.name, _disk(lab, host))
     return lab

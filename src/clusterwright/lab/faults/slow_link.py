@@ -16,7 +16,7 @@ LASTS = True
 DEFAULT_RATE = "10Mbit/s"  # a hundredth of the slowest Ethernet that clusters still have
 
 
-def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:  # noqa: ARG001 (every fault's signature)
+def refuse(lab: LabState, host: LabHost, options: Mapping[str, str]) -> None:
     """Where the rate is none."""
     _rate(options)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from clusterwright import catalog
 from clusterwright.catalog import software
 from clusterwright.catalog.gpu import Gpu
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.nodes import Gpus
 from clusterwright.errors import WrightError
 from clusterwright.plan.machines import gpu_like
-from clusterwright.spec.cluster import Cluster
-from clusterwright.spec.nodes import Gpus
 
 POWER_W = 300  # of a model that the catalog does not have: a PCIe card's
 MEMORY_BYTES = 80 * 2**30  # same

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from clusterwright.config.cluster import Cluster
 from clusterwright.edge.files import write_whole
 from clusterwright.lab import cgroups
 from clusterwright.lab.packages import repository
 from clusterwright.lab.state import LabState
-from clusterwright.spec.cluster import Cluster
 
 GROUP = "packages"  # its processes' control group, beside those of the hosts
 PORT = 8580

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from clusterwright.spec.cluster import Cluster, Host
+from clusterwright.config.cluster import Cluster, Host
 from clusterwright.units import GB
 
 # What `rate` says beside the figure, for ports of the common kinds.

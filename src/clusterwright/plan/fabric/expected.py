@@ -88,7 +88,7 @@ def step(run: Run, fabric: Fabric, placement: Placement = ORDERED) -> Time:
 
     Experts that are spread over GPUs talk to all others, wherever the nodes lie: order does not help them.
     """
-    from clusterwright.plan.speed import iteration  # noqa: PLC0415 (only where a model is given)
+    from clusterwright.plan.speed import iteration
 
     spread = bool(run.training.architecture.experts) and run.layout.ep > 1
     lies = SCATTERED if spread else placement

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from clusterwright.spec.names import fold
+from clusterwright.config.names import fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -56,7 +56,7 @@ def ladder(run: Run, seconds: Seconds | None = None) -> tuple[Remedy, ...]:
 
 
 def _iteration(run: Run) -> float:
-    from clusterwright.plan import speed  # noqa: PLC0415 (speed may ask for memory)
+    from clusterwright.plan import speed
 
     return float(speed.iteration(run).total)
 

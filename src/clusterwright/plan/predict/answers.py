@@ -125,9 +125,9 @@ def _reported(run: Run, peak: Memory, meaning: memory.Definition) -> float:
 
 def of_collective(row: dict[str, str], _known: Known) -> dict[str, str]:
     """A collective operation: bus bandwidth in GB/s, as nccl-tests print it, and time."""
-    from clusterwright.plan.collectives import rows  # noqa: PLC0415 (few tables are of collectives)
-    from clusterwright.plan.collectives.coefficients import stored  # noqa: PLC0415
-    from clusterwright.plan.collectives.kinds import bus_factor  # noqa: PLC0415
+    from clusterwright.plan.collectives import rows
+    from clusterwright.plan.collectives.coefficients import stored
+    from clusterwright.plan.collectives.kinds import bus_factor
 
     found = rows.read(row)
     bus = rows.bus_bw(found, stored())
@@ -141,7 +141,7 @@ def of_collective(row: dict[str, str], _known: Known) -> dict[str, str]:
 
 def of_cnn(row: dict[str, str], _known: Known) -> dict[str, str]:
     """A convolutional network, or BERT beside it: samples a second, of all GPUs and of one."""
-    from clusterwright.plan.cnn import rows  # noqa: PLC0415 (few tables are of these)
+    from clusterwright.plan.cnn import rows
 
     total, note, bound = rows.samples_of_row(row)
     if total is None:

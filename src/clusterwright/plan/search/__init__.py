@@ -19,8 +19,8 @@ def search(training: Training, machine: Machine, *, options: Options | None = No
     Raises:
         WrightError: sizes that are none, or that nothing divides (all of them at once), or no numpy.
     """
-    from clusterwright.plan.search.answer import answer  # noqa: PLC0415 (imports numpy)
-    from clusterwright.plan.search.sizes import require_numpy, require_sizes  # noqa: PLC0415 (start-up time)
+    from clusterwright.plan.search.answer import answer
+    from clusterwright.plan.search.sizes import require_numpy, require_sizes
 
     chosen = options or Options()
     require_sizes(training, machine, chosen)

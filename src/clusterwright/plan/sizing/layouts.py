@@ -34,7 +34,7 @@ def with_offload(training: Training, machine: Machine) -> Cut | None:
 
 
 def _best(training: Training, machine: Machine, offload: tuple[Offload, ...]) -> Cut | None:
-    from clusterwright.plan.search import Options, search  # noqa: PLC0415 (imports numpy)
+    from clusterwright.plan.search import Options, search
 
     schedules = (Schedule.ONE_F_ONE_B,)
     options = Options(top=1, stack=stack_for(training.task), offload=offload, schedules=schedules)

@@ -15,7 +15,7 @@ from clusterwright.check.bench.culprits.bisect import Found, Group, Slow, bisect
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.words import amount
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.names import fold
+from clusterwright.config.names import fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Counted:
 def culprits(hosts: Group, slow: Slow, switches: Mapping[str, str] | None = None) -> tuple[Culprit, ...]:
     """What makes the group of these hosts slow, which it is known to be."""
     leaves = _leaves(hosts, switches or {})
-    if len(leaves) < 2:  # noqa: PLR2004 (with one switch there is nothing between switches)
+    if len(leaves) < 2:
         return _inside(hosts, slow)
     larger = [leaf for leaf in leaves.values() if len(leaf) > 1]
     answers = dict(zip(larger, slow(tuple(larger)), strict=True)) if larger else {}

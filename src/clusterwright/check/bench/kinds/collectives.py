@@ -17,9 +17,9 @@ from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.transport import carrier
 from clusterwright.check.bench.words import amount
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.config.names import fold
 from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s
 from clusterwright.plan.machines import machine_of
-from clusterwright.spec.names import fold
 
 KINDS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all")
 NCCL_SIZES = (8, 2**13, 2**20, 2**25, 2**30, 2**33)

@@ -20,9 +20,9 @@ from clusterwright.check.bench.parsers.gpu import MATRIX, Gpus, Load, Tested, gp
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.check.verdict import Status, Verdict
+from clusterwright.config import nodes
 from clusterwright.errors import WrightError
 from clusterwright.plan.machines import gpu_like
-from clusterwright.spec import nodes
 
 SIDE, SECONDS = 8192, 4.0  # sums of so many small whole numbers are exact in fp32
 MEMORY_BYTES = 2**30  # more than the caches of any GPU; three of them fit into the smallest
@@ -81,7 +81,7 @@ def _step(name: str, asked: Mapping[str, Any], seconds: float, *, together: bool
 
 def _declared(site: Site, host: str) -> nodes.Gpus:
     found = site.host(host).group.gpus
-    assert found is not None  # noqa: S101 (hosts without GPUs are left out before)
+    assert found is not None  # noqa: S101 (7 B parameters fit on a server, whatever is fitted)
     return found
 
 

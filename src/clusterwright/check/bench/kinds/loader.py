@@ -13,7 +13,7 @@ from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.check.bench.words import amount
-from clusterwright.spec.names import fold
+from clusterwright.config.names import fold
 
 # About ImageNet's size of a sample (110 kB); two copies of 512 MiB a host, of 32 MiB in a lab.
 SAMPLE_BYTES, SAMPLES, LAB_SAMPLES, SHARDS = 128 * 1024, 4096, 256, 8

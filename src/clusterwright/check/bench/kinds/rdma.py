@@ -20,7 +20,7 @@ from clusterwright.check.bench.rdma.verbs import GDR, PROGRAMS, QUANTITIES, TEST
 from clusterwright.check.bench.rounds import Pair, apart, round_robin
 from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.networks import Network
+from clusterwright.config.networks import Network
 
 BENCH = "rdma"
 TIMES = tuple(test.quantity for test in TESTS if test.unit == "s")

@@ -16,7 +16,7 @@ from clusterwright.check.bench.training.routes import ALONE, routes
 from clusterwright.check.bench.training.scaling import Row, sizes, table
 from clusterwright.check.bench.training.trainings import line_bytes_per_s, shape_of
 from clusterwright.check.bench.training.trials import Case, Trials
-from clusterwright.spec.names import fold
+from clusterwright.config.names import fold
 
 MUCH = 0.2  # ours: more of a step than this, lost or won, is told of
 

@@ -7,11 +7,11 @@ from clusterwright.catalog.copies import copies
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.latency import Bound
 from clusterwright.check.bench.rdma.verbs import GDR
+from clusterwright.config.networks import Network
+from clusterwright.config.nodes import Gpus
 from clusterwright.errors import WrightError
 from clusterwright.plan.fabric.parts import ADAPTERS_S, HOP_S
 from clusterwright.plan.machines import gpu_like
-from clusterwright.spec.networks import Network
-from clusterwright.spec.nodes import Gpus
 from clusterwright.units import format_rate
 
 # ngc_multinode_perf and stas00/ml-engineering (network/benchmarks) both hold raw RDMA to 90 % of the line.

@@ -9,7 +9,7 @@ from typing import Any
 
 from clusterwright.check.bench.parsers.perftest import Way
 from clusterwright.check.facts.rdma_ports import LAYER, RdmaPort, rdma_ports
-from clusterwright.spec.networks import Network
+from clusterwright.config.networks import Network
 
 GID_INDEX = "NCCL_IB_GID_INDEX"
 LINK = {"infiniband": "IB", "roce": "Ethernet"}  # as perftest calls them

@@ -20,7 +20,7 @@ from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.storage.folder import LASTING
 from clusterwright.check.bench.words import amount
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.names import fold
+from clusterwright.config.names import fold
 
 ENOUGH = 0.5  # ours: hosts that share a server differ by less, also on a busy one
 TWO = 2

@@ -11,7 +11,7 @@ from clusterwright.check.bench.training.scaling import left
 from clusterwright.check.bench.training.trainings import exchange
 from clusterwright.check.bench.training.trials import Case, Trials
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.spec.names import fold
+from clusterwright.config.names import fold
 
 BENCH = "training"
 KEEPS_UP = 0.8  # ours, as with bandwidth: of what each host must do for the whole to scale as it should

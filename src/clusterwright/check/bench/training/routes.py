@@ -39,7 +39,7 @@ def routes(site: Site, backend: str) -> tuple[Route, ...]:
 
 def strayed(route: Route, found: Trained) -> str:
     """What carried the gradients where it was not the route; nothing where it was."""
-    if len(found.hosts) < 2:  # noqa: PLR2004 (alone: nothing goes anywhere)
+    if len(found.hosts) < 2:
         return ""
     if route.net:
         seen = found.transport

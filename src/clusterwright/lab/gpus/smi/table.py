@@ -41,7 +41,7 @@ _HEAD = (
 
 def _gpu(of: Callable[[str], str]) -> Iterator[str]:
     name = of("name")
-    name = name if len(name) <= 24 else f"{name[:21]}..."  # noqa: PLR2004 (the column's width)
+    name = name if len(name) <= 24 else f"{name[:21]}..."
     on = "On" if of("persistence_mode") == "Enabled" else "Off"
     power = f"{_whole(of('power.draw'))}W / {_whole(of('power.limit')):>4}W"
     memory = f"{of('memory.used')}MiB / {of('memory.total'):>6}MiB"

@@ -1,0 +1,23 @@
+"""Which runtime can start which kind of image, from how the image is written."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.environments import Runtime
+
+
+def starters(image: str) -> tuple[Runtime, ...]:
+    """The runtimes that can start it: a folder is an OCI bundle, .sqsh is enroot's, .sif Apptainer's."""
+    if image.endswith(".sqsh"):
+        return ("pyxis",)
+    if image.endswith(".sif"):
+        return ("apptainer",)
+    if image.startswith("/"):
+        return ("oci",)
+    return ("pyxis",) if "#" in image or "://" not in image else ("apptainer", "pyxis")
+
+
+def runtime(image: str, cluster: Cluster) -> Runtime | None:
+    """The first of the cluster's runtimes that can start it."""
+    can = starters(image)
+    return next((one for one in cluster.environments.containers if one in can), None)

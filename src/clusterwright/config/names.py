@@ -1,0 +1,263 @@
+r"""Names that end up in shells, paths and Slurm's files; what a shell could misread is refused here.
+
+Whatever comes from a file is data: a host called `$(reboot)` never leaves this module. Patterns are matched
+whole, because `$` would let a trailing newline through.
+"""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from pathlib import PurePosixPath
+from typing import Annotated, Any
+
+from ClusterShell.NodeSet import NodeSet, NodeSetException
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
+from clusterwright.config.field import refuse
+
+_HOST = r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?"  # RFC 1123 label, lower case, starting with a letter
+_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_SERVER = rf"{_LABEL}(\.{_LABEL}){{0,9}}"  # of the site: a plain name, a name with its domain, or an address
+_RDMA = r"[a-zA-Z][a-zA-Z0-9_-]{0,62}(:[1-9][0-9]?)?"  # of a driver: mlx5_0, mlx5_bond_0:1, rocep1s0f0
+_ACCOUNT = r"[a-z_][a-z0-9_-]{0,31}"  # useradd(8)
+_WORD = r"[A-Za-z][A-Za-z0-9_.-]{0,63}"
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,254}"  # POSIX environment variable name
+_MODULE = r"[A-Za-z_][A-Za-z0-9_]{0,63}(\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,15}"  # of Python
+_PATH = r"/[A-Za-z0-9._/+@=,-]{0,1023}"
+_ZONE = r"[A-Za-z]+(/[A-Za-z0-9_+-]+){0,2}"
+_OPTION = r"[a-z_]+(=[A-Za-z0-9_.:-]+)?"
+_VERSION = r"[0-9]+(\.[0-9]+){0,3}([.-][A-Za-z0-9]+)*"
+_SLURM_KEY = r"[A-Z][A-Za-z0-9]{2,63}"
+_PACKAGE = r"[a-z0-9][a-z0-9+._-]{1,127}"  # Debian policy 5.6.1; RPM's are alike
+_START = r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9](:[0-5][0-9])?"  # scontrol(1) StartTime
+_ARRAY = r"[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?(,[0-9]{1,7}(-[0-9]{1,7}(:[1-9][0-9]{0,6})?)?)*(%[1-9][0-9]*)?"
+_EARLIER = r"[1-9][0-9]{0,9}|[A-Za-z][A-Za-z0-9_.-]{0,95}"  # a job id, or the name of a run
+_IMAGE = r"[A-Za-z0-9/][A-Za-z0-9._/:@#+=-]{0,1023}"  # enroot import(1): docker://USER@HOST#IMAGE:TAG
+
+_HOSTLIST_PART = r"((?:[a-z0-9-]|\[[0-9,-]+\])+)(?:,|$)"
+_BRACKET = r"\[([0-9,-]+)\]"
+_RANGE = r"([0-9]{1,9})(?:-([0-9]{1,9}))?"
+
+MAX_HOSTS = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
+MAX_HOSTLIST = 4096  # a line, not a file
+
+# Accounts that Debian, Rocky and a node's packages bring; declaring them again would change the system.
+_SYSTEM_ACCOUNTS = frozenset({
+    "root", "daemon", "bin", "sys", "sync", "games", "man", "lp", "mail", "news", "uucp", "proxy", "www-data",
+    "backup", "list", "irc", "nobody", "nogroup", "operator", "adm", "wheel", "sudo", "users", "staff",
+    "shadow", "tty", "disk", "kmem", "dialout", "video", "audio", "input", "render", "kvm", "sshd",
+    "messagebus", "polkitd", "munge", "slurm", "chrony", "_chrony", "ntp", "prometheus", "dbus",
+})  # fmt: skip
+# torchrun sets these for every rank (torch.distributed.run); a value from the file would be silently lost.
+_TORCHRUN_SETS = frozenset({
+    "RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "ROLE_WORLD_SIZE",
+    "MASTER_ADDR", "MASTER_PORT",
+})  # fmt: skip
+_LAUNCHER_PREFIXES = ("CLUSTERWRIGHT_", "SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "TORCHELASTIC_")
+
+
+def _matching(pattern: str, what: str, rule: str) -> tuple[AfterValidator, WithJsonSchema]:
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value):  # compiled when first used, and kept by re
+            raise refuse("bad-name", f"`{value}` is not {what}", f"use {rule}")
+        return value
+
+    return AfterValidator(check), WithJsonSchema({"type": "string", "pattern": f"^{pattern}$", "form": what})
+
+
+def _no_system_account(value: str) -> str:
+    if value in _SYSTEM_ACCOUNTS or value.startswith("systemd-"):
+        raise refuse(
+            "reserved-name",
+            f"`{value}` exists on every host and is not ours to declare",
+            "choose another name",
+        )
+    return value
+
+
+def _no_slurm_word(value: str) -> str:
+    if value.upper() in {
+        "DEFAULT",
+        "ALL",
+    }:  # slurm.conf(5): NodeName=DEFAULT, PartitionName=DEFAULT set defaults
+        raise refuse("reserved-name", f"`{value}` is a word of slurm.conf's own", "choose another name")
+    return value
+
+
+def _no_launcher_variable(value: str) -> str:
+    if value in _TORCHRUN_SETS or value.startswith(_LAUNCHER_PREFIXES):
+        raise refuse(
+            "reserved-name",
+            f"environment variable `{value}` is set by Slurm, torchrun or the launcher",
+            "leave the line out, or use a name of your own",
+        )
+    return value
+
+
+def _path(value: str) -> str:
+    if ".." in PurePosixPath(value).parts:
+        raise refuse("bad-name", f"`{value}` climbs with ..", "write the path as it is")
+    return str(PurePosixPath(re.sub("/+", "/", value)))
+
+
+def _count(hostlist: str) -> int | None:
+    """How many hosts it would expand to, None where it is malformed; `n[1-999999999]` must never be."""
+    total, at = 0, 0
+    while at < len(hostlist):
+        part = re.match(_HOSTLIST_PART, hostlist[at:])
+        if part is None:
+            return None
+        sizes = [_size(found) for found in re.findall(_BRACKET, part[1])]
+        total += prod(sizes)
+        at += part.end()
+    return None if hostlist.endswith(",") else total
+
+
+def _size(ranges: str) -> int:
+    """Numbers in `1-8,12`; none if it is malformed, which makes the whole list empty."""
+    found = [re.fullmatch(_RANGE, text) for text in ranges.split(",")]
+    if not all(found):
+        return 0
+    return sum(max(0, int(one[2] or one[1]) - int(one[1]) + 1) for one in found if one)
+
+
+def _hostlist(value: str) -> str:
+    mend = "write it as gpu-node[1-8,12]"
+    count = _count(value) if len(value) <= MAX_HOSTLIST else None
+    if count is None or not 1 <= count <= MAX_HOSTS:
+        raise refuse("bad-hostlist", f"`{value[:60]}` is not a hostlist of 1 to {MAX_HOSTS} hosts", mend)
+    try:
+        names = expand(value)
+    except NodeSetException as why:
+        raise refuse("bad-hostlist", f"`{value}` is not a hostlist: {why}", mend) from why
+    for name in names:
+        if not re.fullmatch(_HOST, name):
+            rule = "lower-case letters, digits and -, first a letter, at most 63"
+            raise refuse("bad-name", f"`{name}` is not a host name", f"use {rule}")
+        _no_slurm_word(name)
+    if len(names) != count:
+        raise refuse("bad-hostlist", f"`{value}` names a host twice", f"write {fold(names)}")
+    return value
+
+
+def _version(value: Any) -> str:
+    if not isinstance(value, str):
+        raise refuse(
+            "version-not-quoted",
+            f"version {value} is read as a number, and 25.10 would become 25.1",
+            f'write it in quotes: "{value}"',
+        )
+    if not re.fullmatch(_VERSION, value):
+        raise refuse("bad-name", f"`{value}` is not a version", 'write it as "25.11" or "12.4.1"')
+    return value
+
+
+def _one_line(value: str) -> str:
+    if "\0" in value or "\n" in value or "\r" in value:
+        raise refuse(
+            "bad-text",
+            "the value holds a line break or a NUL, which `sbatch --export` and the environment cannot carry",
+            "keep it on one line, or put it in a file and give its path",
+        )
+    return value
+
+
+def _conf_line(value: str) -> str:
+    """No comment, no second line, and no backslash, which would join the next one."""
+    if not value.strip() or any(char in value for char in "#\\") or not value.isprintable():
+        raise refuse(
+            "bad-text",
+            f"`{value[:60]}` is not the value of a line of slurm.conf",
+            "write what stands after the = there, on one line, without # and \\",
+        )
+    return value
+
+
+def _no_nul(value: str) -> str:
+    if "\0" in value or not value:
+        raise refuse(
+            "bad-text", "an item is empty or holds a NUL, which no command line can carry", "take it out"
+        )
+    return value
+
+
+def expand(hostlist: str) -> tuple[str, ...]:
+    """The hosts of a hostlist, sorted by name and number."""
+    return tuple(NodeSet(hostlist, resolver=None))
+
+
+def fold(hosts: tuple[str, ...] | list[str]) -> str:
+    """Hosts as a hostlist: `gpu-node[1-8,12]`; empty text for none."""
+    return str(NodeSet.fromlist(hosts, resolver=None))
+
+
+_HOST_RULE = "lower-case letters, digits and -, first a letter, at most 63"
+_ACCOUNT_RULE = "lower-case letters, digits, _ and -, at most 32"
+_WORD_RULE = "letters, digits, _, . and -, first a letter, at most 64"
+
+HostName = Annotated[str, *_matching(_HOST, "a host name", _HOST_RULE)]
+# A device of /sys/class/infiniband, with or without its port: `mlx5_0`, `mlx5_bond_0:1`, `rocep1s0f0`.
+RdmaDevice = Annotated[
+    str,
+    *_matching(
+        _RDMA, "an RDMA device", "a name that is in /sys/class/infiniband, such as mlx5_0 or mlx5_0:1"
+    ),
+]
+ServerName = Annotated[
+    str,
+    *_matching(_SERVER, "the name or address of a server", "a name such as filer.example.org, or an address"),
+]
+ClusterName = Annotated[str, *_matching(_HOST, "a cluster name", _HOST_RULE)]
+AccountName = Annotated[
+    str, *_matching(_ACCOUNT, "a user or group name", _ACCOUNT_RULE), AfterValidator(_no_system_account)
+]
+LoginName = Annotated[str, *_matching(_ACCOUNT, "a user name", _ACCOUNT_RULE)]
+Word = Annotated[str, *_matching(_WORD, "a plain name", _WORD_RULE)]
+SlurmName = Annotated[str, *_matching(_WORD, "a plain name", _WORD_RULE), AfterValidator(_no_slurm_word)]
+Zone = Annotated[
+    str, *_matching(_ZONE, "a time zone", "a name of the tz database such as UTC or Asia/Shanghai")
+]
+MountOption = Annotated[str, *_matching(_OPTION, "a mount option", "a word such as noatime or nconnect=8")]
+VariableName = Annotated[
+    str,
+    *_matching(_VARIABLE, "an environment name", "letters, digits and _, first no digit"),
+    AfterValidator(_no_launcher_variable),
+]
+ArrayRange = Annotated[
+    str, *_matching(_ARRAY, "a range of an array", 'it as sbatch --array does: "0-9", "1,3,5" or "0-9%2"')
+]
+Earlier = Annotated[
+    str,
+    *_matching(_EARLIER, "a job id or a run", 'the id in quotes, "1234", or the name that a run was given'),
+]
+ModuleName = Annotated[str, *_matching(_MODULE, "a Python module", "a name such as transformers or my.data")]
+SlurmKey = Annotated[
+    str, *_matching(_SLURM_KEY, "a key of slurm.conf", "it as slurm.conf(5) spells it, such as KillWait")
+]
+PackageName = Annotated[str, *_matching(_PACKAGE, "a package name", "lower-case letters, digits and + . _ -")]
+StartTime = Annotated[str, *_matching(_START, "a time", 'it as "2027-01-15T08:00", in quotes')]
+ConfLine = Annotated[str, AfterValidator(_conf_line)]
+Line = Annotated[str, AfterValidator(_one_line)]
+CommandItem = Annotated[str, AfterValidator(_no_nul)]
+Image = Annotated[
+    str,
+    *_matching(
+        _IMAGE, "an image", "an enroot URI such as docker://nvcr.io#nvidia/pytorch:25.09-py3, or a .sqsh path"
+    ),
+]
+HostPath = Annotated[
+    str,
+    *_matching(_PATH, "an absolute path", "a path from / on, of letters, digits and . _ / + @ = , -"),
+    AfterValidator(_path),
+]
+Hostlist = Annotated[
+    str,
+    AfterValidator(_hostlist),
+    WithJsonSchema({"type": "string", "examples": ["gpu-node[1-8,12]"], "form": "a hostlist"}),
+]
+Version = Annotated[
+    str,
+    BeforeValidator(_version),
+    WithJsonSchema({"type": "string", "pattern": f"^{_VERSION}$", "form": "a version in quotes"}),
+]

@@ -1,0 +1,55 @@
+"""Quantities in the spec: text with a unit outside, an integer of the base unit inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from clusterwright.config.field import refuse
+from clusterwright.units import (
+    DURATION_PATTERN,
+    RATE_PATTERN,
+    SIZE_PATTERN,
+    QuantityError,
+    parse_duration,
+    parse_rate,
+    parse_size,
+)
+
+
+def _read(parse: Callable[[str], int], mend: str) -> BeforeValidator:
+    def read(value: Any) -> int:
+        if not isinstance(value, str):
+            raise refuse("bad-quantity", f"`{value}` has no unit", mend)
+        try:
+            number = parse(value)
+        except QuantityError as why:
+            raise refuse("bad-quantity", why.message, why.mend) from why
+        if number == 0:
+            raise refuse("bad-quantity", f"`{value}` is nothing", f"{mend}, or leave the line out")
+        return number
+
+    return BeforeValidator(read)
+
+
+def _schema(kind: str, pattern: str, example: str) -> WithJsonSchema:
+    return WithJsonSchema(
+        {"type": "string", "pattern": f"^{pattern}$", "examples": [example], "quantity": kind}
+    )
+
+
+Size = Annotated[
+    int, _read(parse_size, "write it as 512GiB or 3.2TB"), _schema("size", SIZE_PATTERN, "512GiB")
+]
+Rate = Annotated[
+    int,
+    _read(parse_rate, "write it as 400Gbit/s (bits) or 50GB/s (bytes)"),
+    _schema("rate", RATE_PATTERN, "400Gbit/s"),
+]
+Duration = Annotated[
+    int,
+    _read(parse_duration, "write it as 90s, 15m, 12h30m or 2d"),
+    _schema("duration", DURATION_PATTERN, "12h30m"),
+]

@@ -1,0 +1,312 @@
+"""A YAML text as plain values with the place of each: what a spec file may hold, and nothing more.
+
+YAML is read as 1.2 and held to the part that every reader agrees on. What another reader would take
+otherwise (`no`, `0755`, a key given twice), what hides where a value comes from (anchors, aliases, merge
+keys, tags) and what says nothing (a key without a value) is refused with its place. Sequences become tuples.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+    StreamStartEvent,
+)
+
+from clusterwright.config.source import MAX_SHOWN, Loc, Source, Spot, dotted, printable
+from clusterwright.errors import Finding, Place, SpecError
+from clusterwright.units import MAX_INT64
+
+MAX_BYTES = (
+    1024 * 1024
+)  # a cluster of 65536 hosts is a few kB of groups; 1 MiB takes the reader some ten seconds
+_MAX_DEPTH = 24  # the deepest field of the two files is 5 levels down
+
+# YAML 1.2 core schema (chapter 10.3); .inf and .nan stay text, because no field takes them.
+_INT = re.compile(r"[-+]?[0-9]{1,30}|0x[0-9a-fA-F]{1,20}")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,6})?")
+_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+_BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+# Booleans in YAML 1.1, text in 1.2 (y and n alone are taken so by no common reader).
+_YAML11 = {word: b for words, b in (("yes on", True), ("no off", False)) for word in words.split()}
+_OCTAL = re.compile(r"[-+]?0[0-9]+|0o[0-7]+")
+
+_FEATURES = {
+    "alias": "an anchor (&name) or alias (*name)",
+    "tag": "a tag (!name)",
+    "merge": "a merge key (<<)",
+    "document": "a second document (---)",
+    "directive": "a directive (%YAML, %TAG)",
+    "key": "a key that is not plain text",
+}
+
+
+def read(data: bytes | str, file: str) -> Source:
+    """The values and places of a YAML text; its findings are kept in it.
+
+    Raises:
+        SpecError: the text cannot be read as YAML at all.
+    """
+    source = Source(file, _decoded(data, file))
+    reader = _Reader(source, _events(source))
+    try:
+        source.values = reader.document()
+    except YAMLError as why:
+        raise SpecError(_syntax(source, why)) from why
+    return source
+
+
+def _decoded(data: bytes | str, file: str) -> str:
+    if len(data) > MAX_BYTES:
+        message = f"the file holds {len(data)} bytes; no cluster or job needs more than {MAX_BYTES}"
+        raise SpecError(
+            Finding("file-too-large", message, "give the cluster or job file itself", (Place(file),))
+        )
+    try:
+        return data if isinstance(data, str) else data.decode("utf-8-sig")
+    except UnicodeDecodeError as why:
+        before = data[: why.start].decode("utf-8", "replace") if isinstance(data, bytes) else ""
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = f"byte {why.start + 1} is 0x{why.object[why.start]:02x}, which is not UTF-8"
+        mend = f"save the file as UTF-8: iconv -f LATIN1 -t UTF-8 {file}"
+        raise SpecError(Finding("not-utf-8", message, mend, (Place(file, line, column),))) from why
+
+
+def _events(source: Source) -> Iterator[Event]:
+    yield from YAML(typ="safe", pure=True).parse(source.text)
+
+
+def _syntax(source: Source, why: YAMLError) -> Finding:
+    """The parser's own words with both of its places, and the likely mend."""
+    problem, marks = str(why).splitlines()[0], []
+    if isinstance(why, MarkedYAMLError):
+        problem = " ".join(part for part in (why.context, why.problem) if part)
+        marks = [mark for mark in (why.context_mark, why.problem_mark) if mark is not None]
+    spots = sorted({(mark.line + 1, mark.column + 1) for mark in marks})
+    places = tuple(source.spot(*spot) for spot in spots) or (Place(source.file),)
+    near = [source.line(number) for line, _ in spots for number in (line - 1, line) if number]
+    mend = next(filter(None, map(_colon_mend, near)), "") or _syntax_mend(problem)
+    return Finding("yaml-syntax", f"this is not YAML: {printable(problem)}", mend, places)
+
+
+def _colon_mend(line: str) -> str:
+    """For a colon without a space, or of another keyboard, in a line at the fault or just above it."""
+    if found := re.match(r"\s*(?:- )?([\w-]+)\N{FULLWIDTH COLON}\s*(.*)", line):
+        return f"write the colon as `:`, with a space after it: `{found[1]}: {found[2]}`"
+    if found := re.match(r"\s*(?:- )?([a-z_]+):([^\s:/]\S*)$", line):
+        return f"put a space after the colon: `{found[1]}: {found[2]}`"
+    return ""
+
+
+def _syntax_mend(problem: str) -> str:
+    if "'\\t'" in problem:
+        return "indent with spaces; YAML takes no tabs"
+    if "end of stream" in problem or "<stream end>" in problem or "expected ',' or" in problem:
+        return "close the bracket or quote that was opened; was the file cut short?"
+    if "could not find expected ':'" in problem:
+        return "write `key: value` with a space after the colon; was the file cut short?"
+    if "special characters" in problem or "control characters" in problem:
+        return "take the control character out"
+    return "put values that hold any of : # { } [ ] , & * ! | > ' \" % @ ` in quotes, and line keys up"
+
+
+class _Reader:
+    """Walks the parser's events once; what is refused is noted, and reading goes on."""
+
+    def __init__(self, source: Source, events: Iterator[Event]) -> None:
+        self._source = source
+        self._events = events
+
+    def document(self) -> dict[str, Any]:
+        """The top-level mapping of the only document."""
+        value, seen = {}, 0
+        for event in self._events:
+            if isinstance(event, DocumentStartEvent):
+                seen += 1
+                if event.version or event.tags:
+                    self._feature("directive", event, ())
+                if seen > 1:
+                    self._feature("document", event, ())
+                    break
+            elif not isinstance(event, StreamStartEvent | StreamEndEvent | DocumentEndEvent):
+                value = self._top(event)
+        if not seen:
+            self._no_mapping("is empty", self._source.spot(1, 1))
+        return value
+
+    def _top(self, event: Event) -> dict[str, Any]:
+        value = self._value(event, ())
+        if isinstance(value, dict):
+            return value
+        what = {tuple: "is a list", str: "is one text", type(None): "is empty"}.get(
+            type(value), "is one value"
+        )
+        self._no_mapping(what, self._at(event))
+        return {}
+
+    def _no_mapping(self, what: str, place: Place) -> None:
+        mend = "start from `wright init`, or write `key: value` lines"
+        message = f"the file {what}; a cluster or job file is a mapping of keys"
+        self._source.refuse((), Finding("not-a-mapping", message, mend, (place,)))
+
+    def _value(self, event: Event, loc: Loc) -> Any:
+        if len(loc) > _MAX_DEPTH:
+            message = f"values are nested more than {_MAX_DEPTH} deep; no field is"
+            raise SpecError(
+                Finding("yaml-feature", message, "take the inner brackets out", (self._at(event),))
+            )
+        self._source.spots[loc] = self._spot(event)
+        if isinstance(event, AliasEvent):
+            self._feature("alias", event, loc)
+            return None
+        assert isinstance(event, MappingStartEvent | SequenceStartEvent | ScalarEvent)  # noqa: S101 (no other starts a value)
+        if event.anchor or event.tag:
+            self._feature("alias" if event.anchor else "tag", event, loc)
+        if isinstance(event, MappingStartEvent):
+            return self._mapping(loc)
+        return self._sequence(loc) if isinstance(event, SequenceStartEvent) else self._scalar(event, loc)
+
+    def _mapping(self, loc: Loc) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for event in self._events:
+            if isinstance(event, MappingEndEvent):
+                break
+            name = self._key(event, loc)
+            first = self._source.keys.get((*loc, name))
+            if first is not None:
+                self._repeated((*loc, name), first, event)
+                self._value(next(self._events), (*loc, name, "(again)"))
+                continue
+            self._source.keys[*loc, name] = self._spot(event)
+            values[name] = self._value(next(self._events), (*loc, name))
+        return values
+
+    def _key(self, event: Event, loc: Loc) -> str:
+        if not isinstance(event, ScalarEvent):
+            self._feature("key", event, loc)
+            self._value(event, (*loc, "(key)"))
+            return "(key)"
+        name = self._text(event, loc)
+        if event.anchor or event.tag:
+            self._feature("alias" if event.anchor else "tag", event, (*loc, name))
+        if name == "<<" and event.style is None:
+            self._feature("merge", event, (*loc, name))
+        if event.style is None:
+            self._ambiguous(event, (*loc, name), "key")
+        return name
+
+    def _text(self, event: ScalarEvent, loc: Loc) -> str:
+        r"""The text of a scalar; JSON's `\ud83d\ude00` is one character, and half of it is none."""
+        try:
+            return str(event.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError:
+            message = "the text holds half of a surrogate pair, which is no character"
+            finding = Finding("bad-text", message, "take the \\u escape out", (self._at(event, loc),))
+            self._source.refuse(loc, finding)
+            return ""
+
+    def _sequence(self, loc: Loc) -> tuple[Any, ...]:
+        items: list[Any] = []
+        for event in self._events:
+            if isinstance(event, SequenceEndEvent):
+                break
+            items.append(self._value(event, (*loc, len(items))))
+        return tuple(items)
+
+    def _scalar(self, event: ScalarEvent, loc: Loc) -> Any:
+        text = self._text(event, loc)
+        if event.style is not None:
+            return text
+        if text in _NULLS:
+            self._empty(loc)
+            return None
+        if self._ambiguous(event, loc, "value"):
+            return None
+        return plain(text)
+
+    def _ambiguous(self, event: ScalarEvent, loc: Loc, what: str) -> bool:
+        text = str(event.value)
+        truth = _YAML11.get(text.lower())
+        if truth is not None:
+            meant = f"{str(truth).lower()} for yes or no, or " if what == "value" else ""
+            message = (
+                f"`{text}` without quotes is {str(truth).lower()} to one YAML reader and text to another"
+            )
+            mend = f'write {meant}"{text}" in quotes for the text'
+        elif what == "value" and _OCTAL.fullmatch(text):
+            number = int(text, 8) if "o" in text else int(text)
+            message = f"`{text}` is one number to one YAML reader and another, or text, to the next"
+            mend = f'write {number} for the number, or "{text}" in quotes for the text'
+        else:
+            return False
+        self._source.refuse(loc, Finding("ambiguous-yaml", message, mend, (self._at(event, loc),)))
+        return True
+
+    def _empty(self, loc: Loc) -> None:
+        if not loc:
+            return
+        place = self._source.place(loc, key=True)
+        name = loc[-1] if isinstance(loc[-1], str) else dotted(loc)
+        hint = "{} is a section with all its defaults"
+        mend = f"give `{printable(str(name))}` a value, or leave the line out; {hint}"
+        self._source.refuse(loc, Finding("empty-value", f"`{dotted(loc)}` has no value", mend, (place,)))
+
+    def _repeated(self, loc: Loc, first: Spot, event: Event) -> None:
+        message = f"`{dotted(loc)}` is given twice; a YAML reader would keep one of them and say nothing"
+        places = (
+            Place(
+                self._source.file,
+                first.line,
+                first.column,
+                dotted(loc),
+                source=self._source.line(first.line),
+            ),
+            self._at(event, loc),
+        )
+        finding = Finding("repeated-key", message, "keep one, or rename one", places)
+        self._source.refuse(loc, finding)
+
+    def _feature(self, kind: str, event: Event, loc: Loc) -> None:
+        message = f"{_FEATURES[kind]} is not used in these files: each value stands in one place, plainly"
+        mend = "split the file" if kind == "document" else "write the value out"
+        self._source.refuse(loc, Finding("yaml-feature", message, mend, (self._at(event, loc),)))
+
+    def _spot(self, event: Event) -> Spot:
+        mark = event.start_mark
+        shown = ""
+        if isinstance(event, ScalarEvent):
+            shown = printable(self._source.text[mark.index : event.end_mark.index].split("\n", 1)[0])
+            shown = shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]}..."
+        return Spot(mark.line + 1, mark.column + 1, shown)
+
+    def _at(self, event: Event, loc: Loc = ()) -> Place:
+        spot = self._spot(event)
+        line = self._source.line(spot.line)
+        return Place(self._source.file, spot.line, spot.column, dotted(loc), source=line)
+
+
+def plain(text: str) -> str | int | float | bool:
+    """The value of an unquoted scalar that is not empty: YAML 1.2's booleans and numbers, else text."""
+    if text in _BOOLS:
+        return _BOOLS[text]
+    if _INT.fullmatch(text):
+        number = int(text, 0) if text.startswith("0x") else int(text)
+        return number if abs(number) <= MAX_INT64 else text
+    if _FLOAT.fullmatch(text) and math.isfinite(float(text)):
+        return float(text)
+    return text

@@ -1,0 +1,200 @@
+"""What pydantic says of a file, as findings: our codes, both places where there are two, and the mend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from clusterwright.config.fields import written
+from clusterwright.config.schema import Kind, Schema, at, holds, properties, schema_of, variants
+from clusterwright.config.source import Loc, Source, dotted, printable
+from clusterwright.errors import Finding, did_you_mean
+from clusterwright.units import format_duration, format_rate, format_size
+
+_FORMATS = {"size": format_size, "rate": format_rate, "duration": format_duration}
+_TYPES = {
+    "string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
+    "array": "a list such as [a, b]", "object": "a section of `key: value` lines",
+}  # fmt: skip
+_BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+
+
+def findings(why: ValidationError, source: Source, kind: Kind) -> Iterator[Finding]:
+    """One finding for each path that is wrong, but for those whose YAML was refused already."""
+    teller = _Teller(source, kind)
+    seen: set[Loc] = set()
+    for error in why.errors(include_url=False):
+        loc = path_of(error["loc"], source.values)
+        if loc not in seen and not _echo(loc, source.faulty):
+            seen.add(loc)
+            yield teller.tell(error, loc)
+
+
+def faulty(why: ValidationError, source: Source) -> set[Loc]:
+    """The path of everything that is wrong."""
+    return {path_of(error["loc"], source.values) for error in why.errors(include_url=False)}
+
+
+def path_of(loc: tuple[int | str, ...], values: Any) -> Loc:
+    """The path in the file: pydantic's own, without the tags that it adds for unions and keys."""
+    path: list[str | int] = []
+    for index, part in enumerate(loc):
+        if part == "[key]":
+            continue
+        if holds(values, part):
+            values = values[part]
+        elif index < len(loc) - 1 or not isinstance(values, dict | tuple):
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def _echo(loc: Loc, faulty: set[Loc]) -> bool:
+    return any(loc[: len(bad)] == bad for bad in faulty)
+
+
+class _Teller:
+    """Knows the file and its schema, and turns one error of pydantic's into a finding."""
+
+    def __init__(self, source: Source, kind: Kind) -> None:
+        self._source, self._kind = source, kind
+
+    @cached_property
+    def _schema(self) -> Schema:
+        return schema_of(self._kind)
+
+    def _at(self, loc: Loc) -> Schema:
+        return at(self._schema, self._source.values, loc)
+
+    def tell(self, error: ErrorDetails, loc: Loc) -> Finding:
+        """The finding for one error."""
+        kind, ctx = error["type"], error.get("ctx", {})
+        if "mend" in ctx:
+            return self._own(kind, ctx, loc, is_key=error["loc"][-1:] == ("[key]",))
+        if kind == "extra_forbidden":
+            return self._unknown_key(loc)
+        if kind == "missing" and isinstance(loc[-1], int):
+            return self._wrong_length({}, loc[:-1])
+        if kind == "missing":
+            return self._missing_key(loc)
+        if kind == "union_tag_not_found":
+            return self._missing_key((*loc, "kind"))
+        if kind in {"literal_error", "union_tag_invalid"}:
+            return self._not_a_choice((*loc, "kind") if kind == "union_tag_invalid" else loc)
+        if kind.startswith(("greater_", "less_")):
+            return self._out_of_range(ctx, loc)
+        if kind in {"too_short", "too_long"}:
+            return self._wrong_length(ctx, loc)
+        return self._wrong_type(loc, error["input"])
+
+    def _finding(self, code: str, message: str, mend: str, loc: Loc, *, key: bool = False) -> Finding:
+        place = self._source.place(loc, key=key)
+        return Finding(code, printable(message), printable(mend), (place,))
+
+    def _own(self, code: str, ctx: dict[str, Any], loc: Loc, *, is_key: bool) -> Finding:
+        message, mend = ctx["message"], ctx["mend"]
+        if code == "version-not-quoted":  # 25.10 has become the number 25.1 by now; say what the file says
+            written = self._source.place(loc).shown
+            message = f"version {written} is read as a number, and 25.10 would become 25.1"
+            mend = f'write it in quotes: "{written}"'
+        return self._finding(code, f"{dotted(loc)}: {message}", mend, loc, key=is_key)
+
+    def _unknown_key(self, loc: Loc) -> Finding:
+        section, name = loc[:-1], str(loc[-1])
+        known = list(properties(self._at(section), self._schema))
+        meant = did_you_mean(name, known)
+        where = f"`{dotted(section)}`" if section else f"a {self._kind} file"
+        mend = f"did you mean `{meant}`?" if meant else f"take it out; the keys are {', '.join(known)}"
+        return self._finding("unknown-key", f"{where} has no key `{name}`", mend, loc, key=True)
+
+    def _missing_key(self, loc: Loc) -> Finding:
+        section, name = loc[:-1], str(loc[-1])
+        where = f"`{dotted(section)}`" if section else f"the {self._kind} file"
+        if name == "kind":
+            mend = f"add `kind:`, one of {', '.join(self._kinds(section))}"
+        else:
+            node = self._at(loc)
+            example = written(node["examples"][0]) if node.get("examples") else "..."
+            mend = f"add `{name}: {example}`, {_lower_first(node.get('description', '').rstrip('.'))}"
+        return self._finding("missing-key", f"{where} has no `{name}`", mend, loc, key=True)
+
+    def _kinds(self, section: Loc) -> list[str]:
+        found = variants(self._at(section), self._schema)
+        return [str(properties(variant, self._schema)["kind"]["const"]) for variant in found]
+
+    def _not_a_choice(self, loc: Loc) -> Finding:
+        node = self._at(loc)
+        choices = [str(choice) for choice in node.get("enum", [node["const"]] if "const" in node else [])]
+        is_key = not choices
+        if is_key:  # the key itself, or the `kind` of no variant
+            parent = self._at(loc[:-1])
+            choices = list(parent.get("propertyNames", {}).get("enum", ())) or self._kinds(loc[:-1])
+        given = str(loc[-1]) if is_key and loc[-1] != "kind" else self._source.place(loc).shown
+        meant = did_you_mean(given, choices)
+        hint = f"did you mean `{meant}`? The choices are " if meant else "take one of "
+        mend = f"{hint}{', '.join(choices)}"
+        return self._finding("not-a-choice", f"{dotted(loc)} cannot be `{given}`", mend, loc)
+
+    def _out_of_range(self, ctx: dict[str, Any], loc: Loc) -> Finding:
+        node = self._at(loc)
+        form = _FORMATS.get(node.get("quantity", ""), str)
+        bound, limit = next((name, ctx[name]) for name in _BOUNDS if name in ctx)
+        given = self._source.place(loc).shown
+        text = form(int(limit))
+        verb = "raise" if bound in {"ge", "gt"} else "lower"
+        message = f"{dotted(loc)} is {given}, but must be {_BOUNDS[bound]} {text}"
+        return self._finding("out-of-range", message, f"{verb} it to {text}", loc)
+
+    def _wrong_length(self, ctx: dict[str, Any], loc: Loc) -> Finding:
+        node = self._at(loc)
+        fewest, most = (
+            ctx.get("min_length", node.get("minItems")),
+            ctx.get("max_length", node.get("maxItems")),
+        )
+        wanted = f"{fewest}" if fewest == most else f"at least {fewest}" if fewest else f"at most {most}"
+        items = "item" if wanted.endswith("1") else "items"
+        example = f": {loc[-1]}: {written(node['examples'][0])}" if node.get("examples") else ""
+        return self._finding(
+            "out-of-range", f"{dotted(loc)} must have {wanted} {items}", f"write {wanted}{example}", loc
+        )
+
+    def _wrong_type(self, loc: Loc, given: Any) -> Finding:
+        node = self._at(loc)
+        wanted = _TYPES.get(node.get("type", ""), "another kind of value")
+        message = f"{dotted(loc)} is {_kind_of(given)}, but must be {wanted}"
+        return self._finding("wrong-type", message, self._type_mend(node, loc, given), loc)
+
+    def _type_mend(self, node: Schema, loc: Loc, given: Any) -> str:
+        wanted, name, shown = node.get("type"), str(loc[-1]) if loc else "", self._source.place(loc).shown
+        if wanted == "string" and isinstance(given, int | float) and shown:
+            return f'write it in quotes: {name}: "{shown}"'
+        if wanted in {"integer", "number", "boolean"} and isinstance(given, str):
+            bare = given.strip().lower()
+            if bare in {"true", "false"} or bare.lstrip("-").isdecimal():
+                return f"write it without quotes: {name}: {bare}"
+        if wanted == "array" and isinstance(given, str | int | float):
+            return f"write it as a list: {name}: [{shown}]"
+        if node.get("examples"):
+            return f"write it as {name}: {written(node['examples'][0])}"
+        keys = list(properties(node, self._schema))
+        return (
+            f"its keys are {', '.join(keys)}" if keys else f"write {_TYPES.get(str(wanted), 'it otherwise')}"
+        )
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f"the text `{value[:60]}`"
+    if isinstance(value, int | float):
+        return f"the number {value}"
+    return {tuple: "a list", dict: "a section", type(None): "nothing"}.get(type(value), "something else")
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text

@@ -1,0 +1,53 @@
+"""Runtimes of containers can be installed, and what they unpack is on the hosts' own disks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.distributions import is_rhel_kind
+from clusterwright.config.rules._clash import Clash
+
+
+def containers(cluster: Cluster) -> Iterator[Clash]:
+    """There are packages of each; layers and compiled kernels are on no shared folder, and shared caches on one."""
+    yield from _packages(cluster)
+    where = cluster.environments
+    shared = [
+        folder.path for folder in cluster.storage.values() if folder.path != "/"
+    ]  # which is refused as such
+    for path, at in ((where.scratch, ("scratch",)), (where.caches.local, ("caches", "local"))):
+        if path and any(_within(path, top) for top in shared):
+            yield Clash(
+                "scratch-shared",
+                f"{path} is on shared storage, and what is kept there are many small files of each host",
+                "name a folder of the hosts' own disks, such as /scratch or /var/tmp",
+                (("environments", *at),),
+            )
+    path = where.caches.shared
+    if path and not any(_within(path, top) and path != top for top in shared):
+        yield Clash(
+            "folder-not-shared",
+            f"{path} is not beneath a shared folder, so each host would have its own",
+            f"put it beneath {' or '.join(shared) or 'a folder of `storage:`'}",
+            (("environments", "caches", "shared"), ("storage",)),
+        )
+
+
+def _packages(cluster: Cluster) -> Iterator[Clash]:
+    wanted = cluster.environments.containers
+    missing = [
+        one for one in wanted if one == "pyxis" or (one == "apptainer" and not is_rhel_kind(cluster.os))
+    ]
+    if missing and not cluster.software.repositories:
+        yield Clash(
+            "container-no-package",
+            f"{cluster.os} has no packages for {', '.join(missing)}, and no repository of the site's is named",
+            "name the repository that has them under `software.repositories`",
+            (("environments", "containers"), ("os",)),
+        )
+
+
+def _within(path: str, top: str) -> bool:
+    return PurePosixPath(path).is_relative_to(top)

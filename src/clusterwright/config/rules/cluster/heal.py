@@ -1,0 +1,74 @@
+"""What is allowed is of use, and spares can stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.rules._clash import Clash
+from clusterwright.config.rules._said import names
+from clusterwright.config.rules._unknown import unknown
+
+_DOES = ("approve", "act")
+
+
+def heal(cluster: Cluster) -> Iterator[Clash]:
+    """Who may act is allowed something, and who may not is allowed nothing; what acts on empty hosts may empty them."""
+    yield from _mode(cluster)
+    yield from _drain(cluster)
+    yield from _spares(cluster)
+
+
+def _mode(cluster: Cluster) -> Iterator[Clash]:
+    ours = cluster.heal
+    at = (("heal", "allow"), ("heal", "mode"))
+    if ours.allow and ours.mode not in _DOES:
+        yield Clash(
+            "heal-allow-unused",
+            f"{names(ours.allow)} may be done, and with mode `{ours.mode}` nothing ever is",
+            "set heal.mode to act (or approve: a person is asked each time), or take allow out",
+            at,
+        )
+    if ours.mode in _DOES and not ours.allow:
+        yield Clash(
+            "heal-nothing-allowed",
+            f"mode `{ours.mode}` acts, and nothing is allowed",
+            "list what may be done, such as allow: [restart-service, drain], or set mode to propose",
+            at[::-1],
+        )
+    if ours.watch and ours.mode == "none":
+        yield Clash(
+            "heal-watch-off",
+            "a unit is to look after the cluster, and mode `none` looks at nothing",
+            "set heal.mode to propose, approve or act, or take watch out",
+            (("heal", "watch"), ("heal", "mode")),
+        )
+
+
+def _drain(cluster: Cluster) -> Iterator[Clash]:
+    allow = cluster.heal.allow
+    wants = [deed for deed in allow if deed in ("reset-gpu", "reboot", "replace")]
+    if wants and "drain" not in allow:
+        yield Clash(
+            "heal-without-drain",
+            f"{names(wants)} may be done, which is done to a host without jobs only, and no host may be drained",
+            f"add drain, or take {names(wants)} out",
+            (("heal", "allow"),),
+        )
+
+
+def _spares(cluster: Cluster) -> Iterator[Clash]:
+    ours, saving = cluster.heal, cluster.slurm.power_saving
+    compute = [name for group in cluster.nodes.values() if group.role == "compute" for name in group.names()]
+    for index, name in enumerate(ours.spares):
+        if name not in compute:
+            yield unknown(
+                "heal.spares", "compute host", name, compute, (("heal", "spares", index), ("nodes",))
+            )
+    if "replace" in ours.allow and not ours.spares and (saving is None or saving.provider is None):
+        yield Clash(
+            "heal-no-spare",
+            "hosts may be replaced, and there is nothing to replace them with",
+            "name hosts as heal.spares, or let slurm.power_saving with a provider wake others, or take replace out",
+            (("heal", "allow"), ("heal", "spares")),
+        )

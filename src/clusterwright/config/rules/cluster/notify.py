@@ -1,0 +1,63 @@
+"""Alerts come from somewhere, and go to somebody that is described."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.receivers import Email, Zabbix
+from clusterwright.config.rules._clash import Clash
+
+# Alertmanager reads a mail password from a file since 0.25; Ubuntu 22.04 has 0.23.
+NO_MAIL_PASSWORD = frozenset({"ubuntu-22.04"})
+
+
+def notify(cluster: Cluster) -> Iterator[Clash]:
+    """Who is told is one of the receivers, and there is a Prometheus that raises alerts."""
+    monitoring = cluster.monitoring
+    if monitoring.notify and not monitoring.prometheus:
+        yield Clash(
+            "nobody-notified",
+            "nothing would ever be told to the receivers: alerts come from Prometheus, which is off",
+            "set monitoring.prometheus to true, or take notify out",
+            (("monitoring", "notify"), ("monitoring", "prometheus")),
+        )
+    for place, name in enumerate(monitoring.notify):
+        if name not in monitoring.receivers:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, monitoring.receivers, 1)
+            yield Clash(
+                "unknown-receiver",
+                f"`{name}` is to be told of alerts, and nothing says how it is reached",
+                f"did you mean `{near[0]}`?" if near else f"describe it: monitoring.receivers.{name}",
+                (("monitoring", "notify", place), ("monitoring", "receivers")),
+            )
+    for name, one in monitoring.receivers.items():
+        if isinstance(one, Email):
+            yield from _mail(cluster, name, one)
+        if isinstance(one, Zabbix) and one.tls is None and one.public:
+            yield Clash(
+                "bad-address",
+                f"`{name}` is a Zabbix at a public address, and what is said would go there in the clear",
+                "set tls, or name a Zabbix proxy in a network of the site's own",
+                (("monitoring", "receivers", name, "server"),),
+            )
+
+
+def _mail(cluster: Cluster, name: str, one: Email) -> Iterator[Clash]:
+    at = ("monitoring", "receivers", name)
+    if (one.user is None) != (one.secret_file is None):
+        yield Clash(
+            "receiver-mail-login",
+            f"`{name}` has {'a password and no user' if one.user is None else 'a user and no password'}",
+            "give both user and secret_file, or neither",
+            (at,),
+        )
+    if one.secret_file is not None and cluster.os in NO_MAIL_PASSWORD:
+        yield Clash(
+            "receiver-mail-login",
+            f"the Alertmanager of {cluster.os} reads no mail password from a file",
+            "send by a mail server that lets the control host in without one, or use another kind of receiver",
+            (at, ("os",)),
+        )

@@ -1,0 +1,76 @@
+"""Each Python environment has a place of its own, and somebody of its team who makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import PurePosixPath
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.environments import PythonEnvironment
+from clusterwright.config.rules._clash import Clash
+from clusterwright.config.rules._unknown import unknown
+
+_HERE = ("environments", "python")
+
+
+def python_environments(cluster: Cluster) -> Iterator[Clash]:
+    """No two in one place, all where every host sees them, each made by a member of its team."""
+    wanted = cluster.environments.python
+    for (name, one), (other, two) in combinations(wanted.items(), 2):
+        if _within(one.path, two.path) or _within(two.path, one.path):
+            yield Clash(
+                "environment-path",
+                f"environments `{name}` and `{other}` are in one place: {one.path} and {two.path}",
+                "give each a folder of its own, side by side",
+                ((*_HERE, name, "path"), (*_HERE, other, "path")),
+            )
+    for name, one in wanted.items():
+        yield from _places(cluster, name, one)
+        yield from _people(cluster, name, one)
+
+
+def _places(cluster: Cluster, name: str, one: PythonEnvironment) -> Iterator[Clash]:
+    shared = [folder.path for folder in cluster.storage.values()]
+    for field in ("path", "requirements", "wheels"):
+        path = getattr(one, field)
+        if path and not any(_within(path, top) for top in shared):
+            yield Clash(
+                "folder-not-shared",
+                f"{path} is not on shared storage, so each host would have its own",
+                f"put it beneath {' or '.join(shared) or 'a folder of `storage:`'}",
+                ((*_HERE, name, field), ("storage",)),
+            )
+    if str(PurePosixPath(one.path).parent) in shared or one.path in shared:
+        yield Clash(
+            "environment-path",
+            f"environment `{name}` lies right in a shared folder, whose rights are not ours to change",
+            "put it into a folder there, such as /shared/envs/vision",
+            ((*_HERE, name, "path"),),
+        )
+
+
+def _people(cluster: Cluster, name: str, one: PythonEnvironment) -> Iterator[Clash]:
+    if one.team not in cluster.teams:
+        who, at = f"environment `{name}`", ((*_HERE, name, "team"), ("teams",))
+        yield unknown(who, "team", one.team, cluster.teams, at)
+        return
+    members = [who for who, user in cluster.users.items() if one.team in (user.team, *user.also_in)]
+    if not members:
+        yield Clash(
+            "environment-owner",
+            f"environment `{name}` is to be made by a member of team `{one.team}`, which has none",
+            "add a user with that team, or name another team",
+            ((*_HERE, name, "team"), ("users",)),
+        )
+    elif one.owner and one.owner not in members:
+        yield Clash(
+            "environment-owner",
+            f"`{one.owner}` is to make environment `{name}` of team `{one.team}`, and is no member of it",
+            f"name one of {', '.join(members)}",
+            ((*_HERE, name, "owner"), (*_HERE, name, "team")),
+        )
+
+
+def _within(path: str, top: str) -> bool:
+    return PurePosixPath(path).is_relative_to(top)

@@ -1,0 +1,44 @@
+"""Nothing is listed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.rules._clash import Clash
+from clusterwright.config.source import dotted
+
+Loc = tuple[str | int, ...]
+
+
+def repeated(cluster: Cluster) -> Iterator[Clash]:
+    """No list of names holds one of them twice: one of the two was to be another. Numbers may repeat."""
+    yield from _in(cluster, ())
+
+
+def _in(value: Any, loc: Loc) -> Iterator[Clash]:
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from _in(getattr(value, name), (*loc, name))
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _in(inner, (*loc, name))
+    elif isinstance(value, tuple) and loc[-1] not in {"ports", "sockets"}:  # numbers, which may be equal
+        for index, item in enumerate(value):
+            if isinstance(item, BaseModel):
+                yield from _in(item, (*loc, index))
+            elif not isinstance(item, int) and item in value[:index]:
+                yield _twice(str(item), loc, value.index(item), index)
+
+
+def _twice(item: str, loc: Loc, first: int, second: int) -> Clash:
+    shown = item if len(item) < 40 else f"{item[:40]}..."
+    return Clash(
+        "repeated-item",
+        f"{dotted(loc)} lists `{shown}` twice",
+        "take one of them out, or write what was meant",
+        ((*loc, first), (*loc, second)),
+    )

@@ -1,0 +1,108 @@
+"""Reservations keep hosts that are there, for somebody, at a time that exists."""
+
+from __future__ import annotations
+
+from calendar import monthrange, timegm
+from collections.abc import Iterator
+from itertools import combinations
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import expand, fold
+from clusterwright.config.rules._clash import Clash
+from clusterwright.config.rules._members import members
+from clusterwright.config.rules._unknown import unknown
+from clusterwright.config.slurm import Reservation
+from clusterwright.units import DAY_S, WEEK_S, format_duration
+
+_EVERY = {"daily": DAY_S, "weekdays": DAY_S, "weekly": WEEK_S}
+
+
+def reservations(cluster: Cluster) -> Iterator[Clash]:
+    """Hosts, teams and users exist, the start is a date, and no two keep the same hosts at once."""
+    for name, one in cluster.reservations.items():
+        yield from _hosts(cluster, name, one)
+        yield from _whom(cluster, name, one)
+        yield from _when(name, one)
+    yield from _overlapping(cluster)
+
+
+def _hosts(cluster: Cluster, name: str, one: Reservation) -> Iterator[Clash]:
+    compute = members(cluster, "compute")
+    odd = [host for host in expand(one.hosts) if host not in compute]
+    if odd:
+        yield Clash(
+            "not-compute",
+            f"reservation `{name}` keeps {fold(odd)}, no compute host of this file",
+            f"name some of {fold(sorted(compute))}" if compute else "add a node group with `role: compute`",
+            (("reservations", name, "hosts"), ("nodes",)),
+        )
+
+
+def _whom(cluster: Cluster, name: str, one: Reservation) -> Iterator[Clash]:
+    who = f"reservation `{name}`"
+    for index, team in enumerate(one.teams):
+        if team not in cluster.teams:
+            at = (("reservations", name, "teams", index), ("teams",))
+            yield unknown(who, "team", team, cluster.teams, at)
+    for index, user in enumerate(one.users):
+        if user not in cluster.users:
+            at = (("reservations", name, "users", index), ("users",))
+            yield unknown(who, "user", user, cluster.users, at)
+    if not (one.teams or one.users or one.maintenance):
+        yield Clash(
+            "reservation-for-nobody",
+            f"{who} keeps hosts from everybody, and is for nobody",
+            "add `teams` or `users` that it is for, or `maintenance: true` for work on the hosts",
+            (("reservations", name),),
+        )
+
+
+def _when(name: str, one: Reservation) -> Iterator[Clash]:
+    if _seconds(one.start) is None:
+        yield Clash(
+            "reservation-start",
+            f"reservation `{name}` begins on {one.start}, which no calendar or clock has",
+            'write it as "2027-01-15T08:00"',
+            (("reservations", name, "start"),),
+        )
+    every = _EVERY.get(one.repeat)
+    if every is not None and one.duration > every:
+        yield Clash(
+            "reservation-too-long",
+            f"reservation `{name}` lasts {format_duration(one.duration)} and begins again before it has ended",
+            f"set duration to {format_duration(every)} or less, or another repeat",
+            (("reservations", name, "duration"), ("reservations", name, "repeat")),
+        )
+
+
+def _seconds(start: str) -> int | None:
+    """Since 1970 as if the zone were UTC; None where there is no such date or time."""
+    date, _, clock = start.partition("T")
+    year, month, day = (int(part) for part in date.split("-"))
+    hour, minute, second = (int(part) for part in (*clock.split(":"), "0")[:3])
+    if not 1 <= month <= 12 or not 1 <= day <= monthrange(year, month)[1]:
+        return None
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    return timegm((year, month, day, hour, minute, second))
+
+
+def _overlapping(cluster: Cluster) -> Iterator[Clash]:
+    """Only of those that come once; Slurm refuses the second, unless it is for maintenance."""
+    once = {name: one for name, one in cluster.reservations.items() if one.repeat == "once"}
+    for (first, one), (second, other) in combinations(once.items(), 2):
+        begins, ends = _span(one)
+        starts, stops = _span(other)
+        both = sorted(set(expand(one.hosts)) & set(expand(other.hosts)))
+        if both and begins < stops and starts < ends and not (one.maintenance or other.maintenance):
+            yield Clash(
+                "reservation-overlap",
+                f"reservations `{first}` and `{second}` keep {fold(both)} at the same time",
+                "move one of them, or take hosts out of it",
+                (("reservations", first, "start"), ("reservations", second, "start")),
+            )
+
+
+def _span(one: Reservation) -> tuple[int, int]:
+    start = _seconds(one.start)
+    return (0, 0) if start is None else (start, start + one.duration)

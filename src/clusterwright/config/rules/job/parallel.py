@@ -1,0 +1,138 @@
+"""A job's parallel groups fit its GPUs and its program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.config.job import Job
+from clusterwright.config.parallel import Parallel
+from clusterwright.config.rules._clash import Clash
+
+# What our own recipes do: all share weights, some deal out their layers, a LLaMA cuts matrices and sequences, too.
+_SHARDED = ("data", "micro_batch", "shard", "shard_group", "recompute")
+_SCHEDULES = ("1f1b", "afab")
+_STAGED = (*_SHARDED, "pipeline", "schedule")
+_CAN = {
+    "gpt": _STAGED,
+    **dict.fromkeys(("llama", "instruct"), (*_STAGED, "tensor", "context", "sequence_parallel")),
+}
+
+
+def parallel(job: Job) -> Iterator[Clash]:
+    """The groups multiply to the job's GPUs, also when hosts are lost, and our own recipe can do what is asked."""
+    cut = job.parallel
+    if cut is None:
+        return
+    yield from _gpus(job, cut)
+    yield from _experts(job, cut)
+    yield from _pipeline(cut)
+    yield from _shards(job, cut)
+    yield from _recipe(job, cut)
+
+
+def _gpus(job: Job, cut: Parallel) -> Iterator[Clash]:
+    gpus, sizes = job.nodes * job.gpus_per_node, ("tensor", "pipeline", "context")
+    sides = (*_named(cut, *sizes), ("nodes",), ("gpus_per_node",))
+    product = f"tensor {cut.tensor} x pipeline {cut.pipeline} x context {cut.context}"
+    whole = f"{job.nodes} hosts x {job.gpus_per_node} GPUs are {gpus}"
+    if gpus % cut.replica:
+        mend = f"take a number of GPUs that {cut.replica} divides, or smaller groups"
+        yield _clash(f"{product} takes {cut.replica} GPUs a replica, but {whole}", mend, sides)
+    elif cut.data not in (None, gpus // cut.replica):
+        mend = f"set data to {gpus // cut.replica}, or leave it out"
+        message = f"{product} x data {cut.data} is {cut.replica * (cut.data or 1)}, but {whole}"
+        yield _clash(message, mend, (("parallel", "data"), *sides))
+    if job.recovery.on_host_loss == "shrink" and (cut.data is not None or job.gpus_per_node % cut.replica):
+        message = "after a lost host the job goes on with fewer, which do not make the replicas it asks for"
+        mend = "leave data out and keep a replica inside a host, or set another `on_host_loss`"
+        yield _clash(message, mend, (*_named(cut, "data", *sizes), ("recovery", "on_host_loss")))
+
+
+def _experts(job: Job, cut: Parallel) -> Iterator[Clash]:
+    layer_gpus = job.nodes * job.gpus_per_node // cut.pipeline
+    spread = cut.expert * cut.expert_tensor
+    if layer_gpus % spread:
+        product = f"expert {cut.expert} x expert_tensor {cut.expert_tensor}"
+        message = f"{product} is {spread}, but {layer_gpus} GPUs hold a layer"
+        mend = f"take groups whose product divides {layer_gpus}"
+        yield _clash(message, mend, _named(cut, "expert", "expert_tensor", "pipeline"))
+
+
+def _pipeline(cut: Parallel) -> Iterator[Clash]:
+    if cut.pipeline == 1 and (cut.interleave > 1 or cut.schedule != "1f1b"):
+        message = "an interleave or a schedule is that of a pipeline, and the job has one stage"
+        yield _clash(
+            message, "set pipeline to 2 or more, or take them out", _named(cut, "interleave", "schedule")
+        )
+    elif cut.interleave > 1 and cut.schedule not in ("1f1b", "afab"):
+        message = f"schedule {cut.schedule} deals out its layers itself, but interleave is {cut.interleave}"
+        yield _clash(
+            message, "take interleave out, or set `schedule: 1f1b`", _named(cut, "schedule", "interleave")
+        )
+
+
+def _shards(job: Job, cut: Parallel) -> Iterator[Clash]:
+    ranks = job.nodes * job.gpus_per_node // (cut.tensor * cut.pipeline)
+    if cut.shard_group is None:
+        return
+    if cut.shard == "none":
+        message = "shard_group says how many GPUs share the parts, but nothing is in parts"
+        yield _clash(
+            message, "set `shard: full`, or take shard_group out", _named(cut, "shard_group", "shard")
+        )
+    elif ranks % cut.shard_group:
+        message = f"shard_group is {cut.shard_group}, but {ranks} GPUs hold the same part of the model"
+        yield _clash(message, f"take a group that divides {ranks}", _named(cut, "shard_group"))
+
+
+def _recipe(job: Job, cut: Parallel) -> Iterator[Clash]:
+    asked = [
+        name for name in Parallel.model_fields if getattr(cut, name) != Parallel.model_fields[name].default
+    ]
+    cannot = [name for name in asked if name not in _CAN.get(job.recipe or "", _SHARDED)]
+    if job.recipe is not None and cannot:
+        yield Clash(
+            "recipe-parallel",
+            f"recipe `{job.recipe}` cannot do {', '.join(cannot)}",
+            "take them out, or give a `command:` of your own that can",
+            (*_named(cut, *cannot), ("recipe",)),
+        )
+    yield from _stages(job, cut)
+    if job.recipe is not None and cut.micro_batch > 1 and "microbatch" in job.arguments:
+        message = (
+            f"the recipe's microbatch is said twice: {job.arguments['microbatch']} and {cut.micro_batch}"
+        )
+        yield Clash(
+            "recipe-parallel", message, "take one of them out", (*_named(cut, "micro_batch"), ("arguments",))
+        )
+
+
+def _stages(job: Job, cut: Parallel) -> Iterator[Clash]:
+    """What can be said of a recipe's pipeline before its model is made."""
+    if job.recipe is None or cut.pipeline == 1:
+        return
+    layers = job.arguments.get("layers")
+    if isinstance(layers, int) and layers % cut.pipeline:
+        yield Clash(
+            "recipe-parallel",
+            f"pipeline {cut.pipeline} does not divide the {layers} layers of recipe `{job.recipe}`",
+            "take a number of stages that does, or other layers",
+            (("parallel", "pipeline"), ("arguments", "layers")),
+        )
+    if cut.schedule not in _SCHEDULES:
+        yield Clash(
+            "recipe-parallel",
+            f"recipe `{job.recipe}` has no schedule {cut.schedule}",
+            f"set schedule to {' or '.join(_SCHEDULES)}",
+            (("parallel", "schedule"), ("recipe",)),
+        )
+
+
+def _named(cut: Parallel, *names: str) -> tuple[tuple[str, ...], ...]:
+    """The paths of those that are not left as they are; the section where all are."""
+    said = tuple(("parallel", name) for name in names if getattr(cut, name) not in (1, None, "none"))
+    return said or (("parallel",),)
+
+
+def _clash(message: str, mend: str, at: tuple[tuple[str, ...], ...]) -> Clash:
+    return Clash("parallel-mismatch", message, mend, at)

@@ -1,0 +1,125 @@
+"""The JSON Schema (draft 2020-12) of the two files, for editors, `wright explain` and error messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Literal
+
+from clusterwright.config.reader import plain
+from clusterwright.config.source import Loc
+
+Kind = Literal["cluster", "job"]
+Schema = dict[str, Any]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+@cache
+def schema_of(kind: Kind) -> Schema:
+    """The schema of a file, as pydantic makes it, without null, which no file holds; not to be changed."""
+    if kind == "cluster":
+        from clusterwright.config.cluster import Cluster as Model
+    else:
+        from clusterwright.config.job import Job as Model  # type: ignore[assignment]
+    schema = Model.model_json_schema()
+    title = f"Clusterwright {kind} file"
+    return {"$schema": _DIALECT, **_tidy(schema), "title": title}
+
+
+def properties(node: Schema, whole: Schema) -> Mapping[str, Schema]:
+    """The keys that a section takes; none where it takes names or is a plain value."""
+    found: Mapping[str, Schema] = resolved(node, whole).get("properties", {})
+    return found
+
+
+def resolved(node: Schema, whole: Schema) -> Schema:
+    """The node with its `$ref` followed; what stands beside the reference wins."""
+    reference = node.get("$ref", "")
+    target = whole["$defs"][reference.removeprefix("#/$defs/")] if reference else {}
+    return {**target, **node}
+
+
+def at(whole: Schema, values: Any, loc: Loc) -> Schema:
+    """The schema of the value at that path, where variants are told apart by the file's own `kind`."""
+    node = _variant(whole, whole, values)
+    for part in loc:
+        key = properties(node, whole).get(str(part)) or _named(node)
+        node = node.get("items", {}) if isinstance(part, int) else key
+        values = values[part] if holds(values, part) else None
+        node = _variant(node, whole, values)
+    return node
+
+
+def _named(node: Schema) -> Schema:
+    more = node.get("additionalProperties")
+    return more if isinstance(more, dict) else {}
+
+
+def holds(values: Any, part: str | int) -> bool:
+    """True when the value has that key or item."""
+    if isinstance(part, int):
+        return isinstance(values, tuple) and part < len(values)
+    return isinstance(values, dict) and part in values
+
+
+def _variant(node: Schema, whole: Schema, values: Any) -> Schema:
+    node = resolved(node, whole)
+    kind = values.get("kind") if isinstance(values, dict) else None
+    for variant in variants(node, whole):
+        if properties(variant, whole)["kind"].get("const") == kind:
+            return variant
+    return node
+
+
+def variants(node: Schema, whole: Schema) -> tuple[Schema, ...]:
+    """The sections that `kind` tells apart; none for anything else."""
+    return tuple(resolved(variant, whole) for variant in node.get("oneOf", ()))
+
+
+def _tidy(node: Any, *, names: bool = False) -> Any:
+    """Without null branches and automatic titles; with `names` the keys are names, not keywords."""
+    if isinstance(node, list):
+        return [_tidy(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if names:
+        return {key: _tidy(value) for key, value in node.items()}
+    node = _with_property_names(dict(_without_null(node)))
+    node.pop("title", None)
+    if node.get("default", 0) is None:
+        del node["default"]
+    if "examples" in node:
+        node["examples"] = [_value(example) for example in node["examples"]]
+    keep = ("examples", "default", "const", "enum")
+    return {
+        key: value if key in keep else _tidy(value, names=key in ("properties", "$defs"))
+        for key, value in node.items()
+    }
+
+
+def _with_property_names(node: Schema) -> Schema:
+    """A section of named things refuses other names; pydantic's patterns let them through."""
+    patterns = node.pop("patternProperties", {})
+    for pattern, value in patterns.items():
+        node |= {"propertyNames": {"type": "string", "pattern": pattern}, "additionalProperties": value}
+    return node
+
+
+def _without_null(node: Schema) -> Iterator[tuple[str, Any]]:
+    branches = [branch for branch in node.get("anyOf", ()) if branch != {"type": "null"}]
+    if len(branches) == 1:
+        # ge and le land in the branch as unknown words where the text is a quantity.
+        yield from ((key, value) for key, value in branches[0].items() if key not in {"ge", "le"})
+    yield from ((key, value) for key, value in node.items() if key != "anyOf" or len(branches) > 1)
+
+
+def _value(example: Any) -> Any:
+    """An example as the value that YAML makes of it."""
+    if not isinstance(example, str):
+        return example
+    if example.startswith(("[", "{", '"')):
+        from clusterwright.config.reader import read
+
+        return read(f"example: {example}", "example").values["example"]
+    return plain(example)

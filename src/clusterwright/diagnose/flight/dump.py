@@ -1,0 +1,98 @@
+"""One rank's dump: its last collectives, by group."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clusterwright.diagnose.flight.values import values
+from clusterwright.diagnose.reading.clean import clean
+
+_PICKLE = b"\x80"
+_LONGEST = 120  # characters of a name: a dump is a stranger's text
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """One that the rank has called: what, with which sizes, whether it is done, and from where."""
+
+    name: str
+    sizes: str
+    done: bool
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """Collectives by group and number; and which ranks a group has, where that is told."""
+
+    groups: Mapping[str, Mapping[int, Collective]]
+    ranks: Mapping[str, frozenset[int]] = field(default_factory=dict)
+
+
+def dump(data: bytes) -> Dump:
+    """The dump in a file: the recorder's pickle, or its JSON.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    found = values(data) if data.startswith(_PICKLE) else json.loads(data)
+    if not isinstance(found, Mapping) or not isinstance(found.get("entries"), list | tuple):
+        raise ValueError("it has no entries, so it is no dump of the flight recorder")  # noqa: TRY004 (of a file)
+    groups: dict[str, dict[int, Collective]] = {}
+    for entry in found["entries"]:
+        if isinstance(entry, Mapping) and not entry.get("is_p2p") and _number(entry):
+            groups.setdefault(_group(entry), {})[_number(entry)] = _collective(entry)
+    config = found.get("pg_config")
+    return Dump(groups, _ranks(config) if isinstance(config, Mapping) else {})
+
+
+def _number(entry: Mapping[str, Any]) -> int:
+    number = entry.get("collective_seq_id")
+    return number if isinstance(number, int) else 0
+
+
+def _group(entry: Mapping[str, Any]) -> str:
+    """Number and description, for ranks have groups of the same description."""
+    group = entry.get("process_group")
+    parts = list(group) if isinstance(group, list | tuple) else [entry.get("pg_id", "")]
+    return _text(":".join(str(part) for part in parts if part not in ("", "undefined")))
+
+
+def _collective(entry: Mapping[str, Any]) -> Collective:
+    name = str(entry.get("profiling_name", "?")).rpartition(":")[2]
+    done = entry.get("state") == "completed" or bool(entry.get("retired"))
+    return Collective(
+        _text(name), _text(str(entry.get("input_sizes", ""))), done, _place(entry.get("frames"))
+    )
+
+
+def _place(frames: Any) -> str:
+    """The innermost line that is not a library's."""
+    for frame in frames if isinstance(frames, list | tuple) else ():
+        file = str(frame.get("filename", "")) if isinstance(frame, Mapping) else ""
+        if file and "/lib/python" not in file and "<" not in file and "/torch/" not in file:
+            return _text(f"{file.rpartition('/')[2]}:{frame.get('line')} ({frame.get('name')})")
+    return ""
+
+
+def _ranks(config: Mapping[Any, Any]) -> dict[str, frozenset[int]]:
+    """By number and description, and by number alone, for not all releases write both."""
+    found = {}
+    for key, each in config.items():
+        if not isinstance(each, Mapping):
+            continue
+        said = each.get("ranks")
+        try:
+            ranks = frozenset(int(one) for one in (json.loads(said) if isinstance(said, str) else said or ()))
+        except (ValueError, TypeError):
+            continue
+        found[_text(f"{key}:{each.get('desc', '')}".strip(":"))] = ranks
+        found[_text(str(each.get("desc", "")))] = ranks
+    return found
+
+
+def _text(text: str) -> str:
+    return clean(text.encode("utf-8", "replace"))[:_LONGEST]

@@ -1,0 +1,38 @@
+"""Dumps among the sources become one source of lines; all other sources stay as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from clusterwright.diagnose.flight.compare import compared
+from clusterwright.diagnose.flight.dump import Dump, dump
+from clusterwright.diagnose.reading.source import Source, of_text, reading
+
+# As torch names them by itself, and as our runtime does; the number is the rank.
+NAME = re.compile(r"(?:^|/)(?:nccl-|[\w.-]*rank[_-]?)(?P<rank>\d+)(?:\.(?:pickle|pkl|json|bin))?$")
+MOST_BYTES = 64 << 20  # of one dump: 2000 collectives take some megabytes
+
+
+def recorded(sources: Iterable[Source]) -> list[Source]:
+    """The sources, with what the dumps among them say together in place of the dumps."""
+    rest, dumps = [], {}
+    for source in sources:
+        match = NAME.search(source.name)
+        found = _dump(source) if match else None
+        if match and found:
+            dumps[int(match["rank"])] = found
+        else:
+            rest.append(source)
+    lines = compared(dumps)
+    return [*rest, of_text("flight recorder", "\n".join(lines), kind="flight")] if lines else rest
+
+
+def _dump(source: Source) -> Dump | None:
+    """Nothing where it is a log that is only named like one."""
+    try:
+        with reading(source) as stream:
+            data = stream.read(MOST_BYTES + 1)
+        return dump(data) if len(data) <= MOST_BYTES else None
+    except (OSError, EOFError, ValueError, RecursionError):
+        return None

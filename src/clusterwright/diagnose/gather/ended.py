@@ -1,0 +1,156 @@
+"""What is known of a job that runs or has ended: Slurm's records, its logs, and what its hosts said meanwhile."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from clusterwright.diagnose.gather.live import live
+from clusterwright.diagnose.gather.metrics import ask_metrics
+from clusterwright.diagnose.gather.sections import sections
+from clusterwright.diagnose.gather.slurm_said import of_slurm, state_of
+from clusterwright.diagnose.gather.window import window
+from clusterwright.diagnose.pending.records import Record
+from clusterwright.diagnose.reading import Source, of_bytes, of_text
+from clusterwright.edge.bundler import RUN_TEXTS, bundle_script
+from clusterwright.edge.slurm import checked
+from clusterwright.edge.ssh import Remote, fan_out
+
+MOST_HOSTS = (
+    128  # that are asked for their logs; of a larger job, those that Slurm or the run names come first
+)
+
+_COLUMNS = "JobID,JobName,State,ExitCode,DerivedExitCode,NodeList,Start,End,Elapsed,Timelimit,ReqMem,MaxRSS"
+_ASK = """
+part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null; }}
+part now date '+%s %Y-%m-%dT%H:%M:%S'
+part job scontrol show job -o {job}
+part sacct sacct -P -D -j {job} -o {columns}
+part line sacct -X -P -n -j {job} -o WorkDir,SubmitLine
+export SLURM_TIME_FORMAT=%s
+part window sacct -X -P -n -D -j {job} -o Start,End,NodeList,JobID
+part times scontrol show job -o {job}
+unset SLURM_TIME_FORMAT
+part nodes scontrol show node -o
+log=$(scontrol show config 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
+part slurmctld sh -c 'journalctl -u slurmctld -q --no-pager -o short-iso -n 20000; tail -n 20000 "$0"' "$log"
+"""
+_ON_HOST = """
+part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null | tail -n {lines}; }}
+part kernel journalctl -k -q --no-pager -o short-iso --since @{begin} --until @{end}
+part slurmd journalctl -u slurmd -q --no-pager -o short-iso --since @{begin} --until @{end}
+part munge journalctl -u munge -q --no-pager -o short-iso --since @{begin} --until @{end}
+part health journalctl -t clusterwright -q --no-pager -o short-iso --since @{begin} --until @{end}
+"""
+_LINES = 4000
+_OUTPUT = re.compile(r"(?:^|\s)(?:-o|-e|--output|--error)[= ]?(\S+)")
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Sources of lines; the events of our runtime; the hosts that the job had; those that did not answer."""
+
+    sources: tuple[Source, ...]
+    state: str = ""
+    hosts: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+    run: str = ""
+    events: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+
+
+def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
+    """Everything of one job; a part that is missing is left out, and `silent` says which hosts did not answer.
+
+    Raises:
+        WrightError: the control host was not reached.
+    """
+    files = _files(remote, control, runs, job, ())
+    ids = [str(one) for one in files.get("jobs", [])] or [job]
+    command = _ASK.format(job=shlex.quote(",".join(ids)), columns=_COLUMNS)
+    asked = sections(checked(remote.run(control, f"sh -c {shlex.quote(command)}"), control, "sacct").out)
+    named = outputs(asked, ids[-1])
+    if not files["texts"] and named:
+        files = _files(remote, control, runs, job, named)
+    when = window(asked)
+    texts, silent = on_hosts(remote, when.hosts, when.begin, when.end)
+    seen = ask_metrics(remote, control, when, ids[-1], str(files["run"]).rpartition("/")[2])
+    state = state_of(asked)
+    stand = live(remote, when.hosts, ids[-1]) if state == "RUNNING" else ()
+    sources = (*_of_files(files), *of_slurm(asked, ids, when), *sources_of(texts), *seen, *stand)
+    return Gathered(sources, state, when.hosts, silent, str(files["run"]), tuple(files["events"]))
+
+
+def _files(remote: Remote, control: str, runs: str, job: str, named: Sequence[str]) -> dict[str, Any]:
+    command = f"python3 - {shlex.join([runs, job, *named])}"
+    done = remote.run(control, command, stdin=bundle_script(RUN_TEXTS), timeout_s=120)
+    found: dict[str, Any] = {"run": "", "jobs": [], "events": [], "texts": [], "dumps": []}
+    with suppress(ValueError, TypeError):  # no Python there, or no such file: Slurm's records are left
+        found.update(json.loads(done.out))
+    return found
+
+
+def outputs(asked: Mapping[str, str], job: str) -> tuple[str, ...]:
+    """Where Slurm put what the job printed: as it says itself, or as its submission said."""
+    record = Record.parse(asked.get("job", "").partition("\n")[0])
+    said = [record["StdOut"], record["StdErr"]]
+    folder, _, line = asked.get("line", "").partition("\n")[0].partition("|")
+    if not any(said) and folder:
+        patterns = _OUTPUT.findall(line) or ["slurm-%j.out"]
+        said = [one if one.startswith("/") else f"{folder}/{one}" for one in patterns]
+    return tuple(
+        dict.fromkeys(one.replace("%j", job).replace("%A", job) for one in said if one and one != "/dev/null")
+    )
+
+
+def _of_files(files: Mapping[str, Any]) -> Iterator[Source]:
+    for one in files["texts"]:
+        yield of_text(one["path"], one["text"], host=one["host"], rank="")
+    for one in files["dumps"]:
+        yield of_bytes(one["path"], base64.b64decode(one["base64"]))
+    if files["events"]:
+        yield of_text("events of the run", "\n".join(map(event_line, files["events"])))
+
+
+def event_line(event: Mapping[str, Any]) -> str:
+    """An event as a line: what it is, then its fields."""
+    rest = {
+        key: value
+        for key, value in event.items()
+        if key not in {"event", "time", "stacks"} and value is not None
+    }
+    return f"{event.get('event')} " + " ".join(f"{key}={value}" for key, value in rest.items())
+
+
+def on_hosts(
+    remote: Remote, hosts: Sequence[str], begin: int, end: int, now: str = ""
+) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
+    """What each host's kernel, daemons and health program said in that time; and who did not answer.
+
+    `now` has parts of how a host is at this moment, which tell of no job that has ended.
+    """
+    asked = _ON_HOST.format(lines=_LINES, begin=begin, end=end) + now
+    command = f"sh -c {shlex.quote(asked)}"
+    answers = fan_out(hosts[:MOST_HOSTS], lambda host: remote.run(host, command, timeout_s=30))
+    texts = {host: sections(done.out) for host, done in answers.items() if done.ok}
+    return texts, tuple(host for host, done in answers.items() if not done.ok)
+
+
+def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[Source]:
+    """What hosts said, with its kind."""
+    kinds = {
+        "kernel": "kernel",
+        "slurmd": "slurm",
+        "munge": "slurm",
+        "munge now": "slurm",
+        "health": "verdict",
+    }
+    for host, parts in texts.items():
+        for name, kind in kinds.items():
+            if parts.get(name):
+                yield of_text(f"{host} {name}", parts[name], kind=kind, host=host)

@@ -1,0 +1,86 @@
+"""What is known of one host: Slurm's record, and what its kernel, slurmd and health program said of late."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+from clusterwright.diagnose.gather.ended import on_hosts, sources_of
+from clusterwright.diagnose.pending.records import Record, stamp
+from clusterwright.diagnose.reading import Source
+from clusterwright.edge.slurm import checked
+from clusterwright.edge.ssh import Remote
+
+DAY_S = 86400
+BEFORE_S = 900  # what takes a host out of service is said so long before Slurm writes that it is out
+# What a credential says now: slurmd tries for a minute before it logs that munged is gone, and Slurm does not wait.
+_NOW = "part 'munge now' sh -c 'command -v munge >/dev/null && munge -n </dev/null 2>&1 >/dev/null'\n"
+
+
+# Somebody says that a host is well by setting its state; that it merely answers again sets none.
+_ASK = r"""
+node={node}
+scontrol show node -o "$node" && date +%Y-%m-%dT%H:%M:%S || exit
+back() {{ grep -E "update_node: node $node state set to (IDLE|MIXED|ALLOCATED|RESUME|UNDRAIN)" | tail -n 1; }}
+log=$(scontrol show config 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
+journalctl -u slurmctld -q --no-pager -o short-iso -n 20000 2>/dev/null | back
+tail -n 20000 "$log" 2>/dev/null | back
+"""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Slurm's record of a host, empty where Slurm does not know it.
+
+    `stood_s` seconds its reason has stood, and `back_s` seconds ago somebody gave it back to service, if that is known.
+    """
+
+    record: Record
+    stood_s: int = DAY_S
+    back_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """What a host said since it was last given back, and before; and whether it answered at all."""
+
+    since: tuple[Source, ...]
+    before: tuple[Source, ...]
+    answers: bool
+
+
+def record(remote: Remote, control: str, node: str) -> Known:
+    """What Slurm knows of it.
+
+    Raises:
+        WrightError: the control host or slurmctld does not answer.
+    """
+    done = remote.run(control, f"sh -c {shlex.quote(_ASK.format(node=shlex.quote(node)))}")
+    if "not found" in done.out + done.err:
+        return Known(Record({}))
+    line, now, *given = [*checked(done, control, "scontrol").out.splitlines(), ""][:4]
+    known = Record.parse(line)
+    return Known(known, _stood(known["Reason"], now), _back(given, now))
+
+
+def _back(given: list[str], now: str) -> int | None:
+    at = stamp(now)
+    times = [stamp(found[0]) for line in given if (found := _TIME.search(line))]
+    return min((max(0, at - time) for time in times if time is not None and at is not None), default=None)
+
+
+def _stood(reason: str, now: str) -> int:
+    """Seconds by the control host's clock; a day where no time is written."""
+    since, at = stamp(reason.rpartition("@")[2]), stamp(now)
+    return DAY_S if since is None or at is None else max(0, at - since)
+
+
+def lately(remote: Remote, node: str, now: int, known: Known) -> Lately:
+    """What it said since shortly before its reason was written, a day at most."""
+    begin = now - min(DAY_S, known.stood_s + BEFORE_S)
+    back = begin if known.back_s is None else max(begin, now - known.back_s)
+    texts, silent = on_hosts(remote, (node,), back, now, _NOW)
+    past = on_hosts(remote, (node,), begin, back)[0] if back > begin and not silent else {}
+    return Lately(tuple(sources_of(texts)), tuple(sources_of(past)), not silent)

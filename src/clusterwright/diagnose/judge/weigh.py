@@ -1,0 +1,72 @@
+"""How much speaks for a case, beside all others."""
+
+from __future__ import annotations
+
+from clusterwright.diagnose.judge.case import GENERAL, Case, before
+
+# What the role leaves of a case. A cascade says what went wrong elsewhere, so it stands where no root is known.
+ROLES = {"root": 1.0, "cascade": 0.4, "teardown": 0.25, "benign": 0.0}
+LATER = 0.8  # for each root that came clearly earlier,
+LATEST = 0.5  # and no less than this
+LESS_PARTICULAR = 0.5  # the same line is taken by a mode that knows more of it
+OUTDONE = 0.35  # of a mode that takes what no other does, where there is another
+CONFIRMED = 0.5  # of the doubt that is left is taken away
+DOUBTED = 0.3  # what ruled out leaves
+ODD = 1.1  # one rank alone says so, and the others say something else
+MANY = 3  # ranks, from which on one is odd
+
+
+def weigh(case: Case, others: list[Case]) -> float:
+    """A weight from 0 to 1; the order of cases."""
+    weight = case.mode.certain
+    if case.confirmed:
+        weight += (1 - weight) * CONFIRMED
+    if case.doubted:
+        weight *= DOUBTED
+    weight *= ROLES[case.role]
+    if case.role == "root":
+        weight *= max(LATEST, LATER ** len({each.mode.kind for each in others if _earlier(each, case)}))
+    if any(_knows_more(each, case) for each in others):
+        weight *= LESS_PARTICULAR
+    if _general(case) and any(
+        not _general(each) and each.role in {"root", "cascade"} and not each.doubted for each in others
+    ):
+        weight *= OUTDONE
+    if case.role == "root" and len(case.ranks) == 1 and _many(case, others):
+        weight = min(1.0, weight * ODD)
+    return weight
+
+
+def _general(case: Case) -> bool:
+    return case.mode.certain <= GENERAL
+
+
+def _earlier(one: Case, than: Case) -> bool:
+    """Whether a root that is worth its name came before."""
+    return (
+        one.role == "root"
+        and not one.doubted
+        and not (_general(one) and not _general(than))
+        and before(one.first, than.first) is True
+    )
+
+
+def _knows_more(one: Case, than: Case) -> bool:
+    """Whether every line of a case is one that another, more particular one takes as well."""
+    if one.doubted or one.role == "benign" or one.particular <= than.particular + 3:
+        return one.role == "benign" and _same_lines(one, than) and one.particular > than.particular
+    return _same_lines(one, than)
+
+
+def _same_lines(one: Case, than: Case) -> bool:
+    return than.places <= one.places
+
+
+def _many(case: Case, others: list[Case]) -> bool:
+    """Whether so many are heard that one alone is odd."""
+    ranks = set(case.ranks)
+    for each in others:
+        ranks |= each.ranks
+        if len(ranks) >= MANY:
+            return True
+    return False

@@ -1,0 +1,117 @@
+"""What Slurm says of a node, who said it, and what to do; values in, values out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from clusterwright.check.drains import drain
+from clusterwright.diagnose.pending.records import Record
+from clusterwright.diagnose.pending.waiting import Words
+
+# By the first words of a reason: the class of the failure. Health's own codes first, then what slurmctld writes, then
+# heal's rules.
+_CLASSES = (
+    ("gpu-driver", "driver-mismatch"), ("gpu-", "gpu-hardware"), ("mount", "storage-io"),
+    ("disk-full", "storage-full"), ("SlurmdSpoolDir is full", "storage-full"), ("munge", "slurm-auth"),
+    ("clock", "time-skew"), ("link", "network-connectivity"),
+    ("network-", "network-connectivity"), ("rdma-", "rdma-config"), ("Not responding", "node-lost"),
+    ("Node unexpectedly rebooted", "node-lost"), ("Kill task failed", "storage-io"), ("Low ", "slurm-config"),
+    ("gres/", "slurm-config"), ("Prolog error", "slurm-config"), ("Epilog error", "slurm-config"),
+    ("Invalid", "slurm-config"), ("ResumeTimeout", "node-lost"),
+    ("host-down", "node-lost"), ("rebooted", "node-lost"), ("slurmd", "node-lost"), ("stuck", "storage-io"),
+)  # fmt: skip
+_HEAL = re.compile(r"wright: heal #\d+ (\w+)")  # what heal drained it for, by the name of its rule
+_WHO_ZH = {
+    "health": "它自己的健康检查程序", "hooks": "Slurm (其 prolog 或 epilog 拒绝)", "command": "wright 的一条命令",
+    "slurm": "Slurm", "person": "",
+}  # fmt: skip
+_OUT = (
+    "DOWN",
+    "DRAIN",
+    "FAIL",
+    "NOT_RESPONDING",
+    "MAINT",
+    "POWERED_DOWN",
+    "POWERING",
+    "REBOOT",
+    "UNKNOWN",
+    "FUTURE",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Why a node is as it is: `kind` is the class of the failure, `other` where a person or a plan took it out."""
+
+    name: str
+    state: str
+    kind: str
+    mode: str
+    cause: Words
+    mend: Words
+    evidence: str
+    out: bool
+
+    @property
+    def unheard(self) -> bool:
+        """Whether all that Slurm knows is that it does not hear of it."""
+        return self.mode == "node/not-heard" or "Reason=Not responding" in self.evidence
+
+
+def explain(record: Record) -> Node:
+    """Of one line of `scontrol show node`."""
+    name, state, reason = record["NodeName"], record["State"], record["Reason"]
+    line = record.quoted("NodeName", "State", "Reason", "Partitions", "BootTime", "SlurmdStartTime")
+    out = any(word in state for word in _OUT) or "*" in state
+    if not out:
+        said = Words(f"Slurm gives it jobs ({state}).", f"Slurm 正在向它分配作业 ({state})。")
+        return Node(name, state, "other", "node/in-service", said, Words("nothing", "无需处理"), line, out)
+    if not reason:
+        return _silent(name, state, line)
+    found = drain(name, reason)
+    healed = _HEAL.match(found.reason)
+    what = healed[1].replace("_", "-") if healed else found.reason
+    kind = next((kind for begins, kind in _CLASSES if what.startswith(begins)), "other")
+    by, when = _signed(reason)
+    since = f" since {when}" if when else ""
+    cause = Words(
+        f"{found.by} took it out of service{since}: {found.reason}.",
+        f"{_WHO_ZH[found.who] or by or '有人'}{f'于 {when} ' if when else ''}使其退出服务: {found.reason}。",
+    )
+    mend = Words(found.mend, f"按英文提示处理: {found.mend}")
+    return Node(name, state, kind, f"node/{found.who}", cause, mend, line, out)
+
+
+def _silent(name: str, state: str, line: str) -> Node:
+    """Out of service, and nobody wrote why."""
+    resume = f"scontrol update nodename={name} state=RESUME"
+    if "MAINT" in state:
+        cause = Words("A maintenance reservation holds it.", "它处于维护预留之中。")
+        return Node(
+            name,
+            state,
+            "other",
+            "node/maintenance",
+            cause,
+            Words("wait for its end", "等待维护结束"),
+            line,
+            out=True,
+        )
+    if "POWER" in state:
+        cause = Words("Power saving has it off, or is switching it.", "节能功能已将其关闭, 或正在开关。")
+        mend = Words("nothing: a job that needs it switches it on", "无需处理: 需要它的作业会将其开启")
+        return Node(name, state, "other", "node/power-saving", cause, mend, line, out=True)
+    cause = Words(f"Slurm does not hear its slurmd ({state}).", f"Slurm 收不到它的 slurmd 的消息 ({state})。")
+    mend = Words(
+        f"see whether the host is up (`ssh {name}`), then `systemctl status slurmd` there; {resume}",
+        f"看主机是否在线 (`ssh {name}`), 再看那里的 `systemctl status slurmd`; 之后 {resume}",
+    )
+    return Node(name, state, "node-lost", "node/not-heard", cause, mend, line, out=True)
+
+
+def _signed(reason: str) -> tuple[str, str]:
+    """User and time at the end of a reason: `text [root@2026-11-22T23:06:54]`."""
+    inside = reason.rpartition("[")[2].rstrip("]") if reason.endswith("]") else ""
+    user, _, when = inside.partition("@")
+    return (user, when[:16].replace("T", " ")) if when else ("", "")

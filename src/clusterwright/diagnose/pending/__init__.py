@@ -1,0 +1,7 @@
+"""Why a job waits, when it may start, and the one change that starts it; values in, values out."""
+
+from clusterwright.diagnose.pending.explain import explain
+from clusterwright.diagnose.pending.facts import Facts
+from clusterwright.diagnose.pending.waiting import Change, Waiting, Words
+
+__all__ = ["Change", "Facts", "Waiting", "Words", "explain"]

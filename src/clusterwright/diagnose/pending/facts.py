@@ -1,0 +1,246 @@
+"""What is asked of Slurm once for a job that waits, read tolerantly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ClusterShell.NodeSet import NodeSetException
+
+from clusterwright.config.names import expand
+from clusterwright.diagnose.pending.records import Record, stamp
+
+QUEUE = "%i|%u|%a|%q|%P|%T|%r|%Q|%D|%C|%S|%e|%N|%v|%b"  # reservation and gres last: they may hold anything
+_QOS_COLUMN = 3  # of `allowed`
+_LIMITS = re.compile(r"(\w+)=\{(.*?)\}")
+_GONE = frozenset({
+    "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE",
+})  # fmt: skip
+UNUSABLE = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "MAINT", "POWERED_DOWN", "POWERING_DOWN", "UNKNOWN")
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """Another job of the queue."""
+
+    id: str
+    user: str
+    account: str
+    qos: str
+    partition: str
+    state: str
+    reason: str
+    priority: int
+    nodes: int
+    cpus: int
+    start: str
+    end: str
+    hosts: str
+    gres: str
+
+    @property
+    def said(self) -> str:
+        """`job 12 of bob on gpu-node[1-2] until 2026-11-23 00:06`."""
+        where = f" on {self.hosts}" if self.hosts else ""
+        until = f" until {self.end[:16].replace('T', ' ')}" if stamp(self.end) else ""
+        return f"job {self.id} of {self.user}{where}{until}"
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all its hosts together."""
+        found = re.search(r"gpu(?::[A-Za-z][\w.-]*)?:(\d+)", self.gres)
+        return int(found[1]) * self.nodes if found else 0
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A job, and what it may run into; texts by the name of what was asked."""
+
+    texts: dict[str, str]
+
+    @cached_property
+    def job(self) -> Record:
+        """`scontrol show job`; of an array, the task that waits."""
+        found = records(self.texts.get("job", ""), "JobId")
+        waits = [each for each in found if each["JobState"] == "PENDING"]
+        return (waits or found or [Record({})])[0]
+
+    @cached_property
+    def id(self) -> str:
+        """The job's id, as commands take it."""
+        return self.job["JobId"]
+
+    @cached_property
+    def user(self) -> str:
+        """Whose it is."""
+        return self.job["UserId"].partition("(")[0]
+
+    @cached_property
+    def partition(self) -> Record:
+        """The first of those that it asks for."""
+        named = self.job["Partition"].split(",")[0]
+        return self.partitions.get(named, Record({}))
+
+    @cached_property
+    def partitions(self) -> dict[str, Record]:
+        """By name."""
+        return named(records(self.texts.get("partitions", ""), "PartitionName"), "PartitionName")
+
+    @cached_property
+    def all_nodes(self) -> dict[str, Record]:
+        """By name."""
+        return named(records(self.texts.get("nodes", ""), "NodeName"), "NodeName")
+
+    @cached_property
+    def nodes(self) -> dict[str, Record]:
+        """Nodes that the job may run on: of its partition, of its list if it has one, without those it excludes."""
+        where = set(hosts(self.partition["Nodes"])) or set(self.all_nodes)
+        where -= set(hosts(self.job["ExcNodeList"]))
+        return {name: node for name, node in self.all_nodes.items() if name in where}
+
+    @cached_property
+    def wanted(self) -> tuple[str, ...]:
+        """Nodes that it names."""
+        return hosts(self.job["ReqNodeList"])
+
+    @cached_property
+    def reservations(self) -> dict[str, Record]:
+        """By name."""
+        return named(records(self.texts.get("reservations", ""), "ReservationName"), "ReservationName")
+
+    @cached_property
+    def licenses(self) -> dict[str, Record]:
+        """By name."""
+        return named(records(self.texts.get("licenses", ""), "LicenseName"), "LicenseName")
+
+    @cached_property
+    def qos(self) -> dict[str, Record]:
+        """Limits and use of qualities of service, by name."""
+        found = {
+            re.sub(r"\(\d+\)", "", one["QOS"]): one for one in records(self.texts.get("limits", ""), "QOS")
+        }
+        return {name: one for name, one in found.items() if name}
+
+    @cached_property
+    def associations(self) -> list[Record]:
+        """The job's association and those above it, the nearest first."""
+        every = records(self.texts.get("limits", ""), "ClusterName")
+        of = [one for one in every if one["Account"] == self.job["Account"]]
+        nearest = [one for one in of if one["UserName"].partition("(")[0] == self.user]
+        found, account = nearest, self.job["Account"]
+        for _ in every:
+            above = next((one for one in every if one["Account"] == account and not one["UserName"]), None)
+            if above is None:
+                break
+            found = [*found, above]
+            account = above["ParentAccount"].partition("(")[0]
+        return found
+
+    @cached_property
+    def _allowed(self) -> list[list[str]]:
+        """Account, user, partition and qualities of service of each of the user's associations."""
+        rows = [line.split("|") for line in self.texts.get("allowed", "").splitlines()]
+        return [row for row in rows if len(row) > _QOS_COLUMN]
+
+    @cached_property
+    def allowed_qos(self) -> tuple[str, ...]:
+        """Qualities of service that the user may name in the job's account."""
+        mine = [row for row in self._allowed if row[0] == self.job["Account"] and row[1] == self.user]
+        return tuple(word for row in mine for word in row[_QOS_COLUMN].split(",") if word)
+
+    @cached_property
+    def accounts(self) -> tuple[str, ...]:
+        """Accounts that the user may name."""
+        return tuple(dict.fromkeys(row[0] for row in self._allowed if row[1] == self.user))
+
+    @cached_property
+    def queue(self) -> tuple[Queued, ...]:
+        """All other jobs that have not ended."""
+        bars = QUEUE.count("|")
+        rows = [line.split("|", bars) for line in self.texts.get("queue", "").splitlines()]
+        good = [row for row in rows if len(row) == bars + 1 and row[5] not in _GONE and row[0] != self.id]
+        return tuple(_queued(row) for row in good)
+
+    @property
+    def running(self) -> tuple[Queued, ...]:
+        """Those that hold something."""
+        return tuple(job for job in self.queue if job.hosts)
+
+    @cached_property
+    def now(self) -> str:
+        """The control host's time."""
+        return self.texts.get("now", "").strip()
+
+    @cached_property
+    def start(self) -> str:
+        """When Slurm expects it to start; empty where it does not say."""
+        for line in self.texts.get("start", "").splitlines():
+            when = line.partition("|")[2].partition("|")[0]
+            if stamp(when) is not None:
+                return when
+        return self.job["StartTime"] if stamp(self.job["StartTime"]) is not None else ""
+
+    def per_user(self, qos: str) -> Record:
+        """Limits and use of the job's user in a quality of service."""
+        uid = self.job["UserId"].partition("(")[2].rstrip(")")
+        return self._shared(qos, "User Limits=", uid)
+
+    def per_account(self, qos: str) -> Record:
+        """Limits and use of the job's account in a quality of service."""
+        return self._shared(qos, "Account Limits=", self.job["Account"])
+
+    def _shared(self, qos: str, mark: str, whose: str) -> Record:
+        line = self.qos.get(qos, Record({})).line.partition(mark)[2].partition(" Limits=")[0]
+        return next((Record.parse(inner) for who, inner in _LIMITS.findall(line) if who == whose), Record({}))
+
+
+def records(text: str, first: str) -> list[Record]:
+    """Lines that begin with a field of that name."""
+    return [Record.parse(line) for line in text.splitlines() if line.startswith(f"{first}=")]
+
+
+def named(found: Iterable[Record], by: str) -> dict[str, Record]:
+    """Records by a field."""
+    return {one[by]: one for one in found}
+
+
+def hosts(hostlist: str) -> tuple[str, ...]:
+    """Names of a hostlist; none of one that cannot be read."""
+    try:
+        return tuple(expand(hostlist)) if hostlist else ()
+    except NodeSetException:
+        return ()
+
+
+def usable(node: Record) -> bool:
+    """Whether jobs may begin there."""
+    return not any(word in node["State"] for word in UNUSABLE) and "*" not in node["State"]
+
+
+def _queued(row: list[str]) -> Queued:
+    (
+        job_id,
+        user,
+        account,
+        qos,
+        partition,
+        state,
+        reason,
+        priority,
+        nodes,
+        cpus,
+        start,
+        end,
+        where,
+        _,
+        gres,
+    ) = row
+    held = "" if state == "PENDING" else where
+    numbers = (_int(priority), _int(nodes), _int(cpus))
+    return Queued(job_id, user, account, qos, partition, state, reason, *numbers, start, end, held, gres)
+
+
+def _int(text: str) -> int:
+    return int(text) if text.isdigit() else 0

@@ -1,0 +1,104 @@
+"""What a job asks of one node, and which nodes have that, ever or now."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from clusterwright.diagnose.pending.facts import Facts, usable
+from clusterwright.diagnose.pending.records import Record, amount
+
+_GPUS = re.compile(r"gres[:/]gpu(?:[:=]([A-Za-z][\w.-]*))?(?:[:=](\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Of each of `nodes` nodes; memory in MiB."""
+
+    nodes: int
+    cpus: int
+    memory: float
+    gpus: int
+    gpu_type: str
+    features: tuple[str, ...]
+    whole: bool  # the nodes to itself
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a node has."""
+
+    cpus: int
+    memory: float
+    gpus: dict[str, int]  # by type; "" for all
+
+
+def need(job: Record) -> Need:
+    """What the job asks; CPUs and memory of a job over several nodes are taken as spread evenly."""
+    nodes = max(1, job.number("NumNodes"))
+    kind, gpus = _gpus(job, nodes)
+    cpus = max(job.number("MinCPUsNode"), math.ceil(job.number("NumCPUs") / nodes), 1)
+    memory = (
+        amount(job["MinMemoryNode"])
+        or amount(job["MinMemoryCPU"]) * cpus
+        or job.tres("TRES").get("mem", 0) / nodes
+    )
+    features = tuple(word for word in re.split(r"[&|,*()\[\]\d]+", job["Features"]) if word)
+    return Need(nodes, cpus, memory, gpus, kind, features, job["OverSubscribe"] == "NO")
+
+
+def _gpus(job: Record, nodes: int) -> tuple[str, int]:
+    """Type and number of GPUs of one node."""
+    found = _GPUS.search(job["TresPerNode"])
+    if found:
+        return found[1] or "", int(found[2] or 1)
+    found = _GPUS.search(job["TresPerJob"]) or _GPUS.search(job["TresPerTask"])
+    every = int(job.tres("TRES").get("gres/gpu", 0)) or (int(found[2] or 1) if found else 0)
+    return (found[1] or "") if found else "", math.ceil(every / nodes)
+
+
+def has(node: Record) -> Room:
+    """All that jobs may ever have of it."""
+    memory = amount(node["RealMemory"]) - amount(node["MemSpecLimit"])
+    return Room(node.number("CPUEfctv") or node.number("CPUTot"), memory, _by_type(node.tres("CfgTRES")))
+
+
+def free(node: Record) -> Room:
+    """What no job has now; nothing of a node that takes none."""
+    if not usable(node):
+        return Room(0, 0, {})
+    all_of_it, taken = has(node), _by_type(node.tres("AllocTRES"))
+    gpus = {kind: count - taken.get(kind, 0) for kind, count in all_of_it.gpus.items()}
+    return Room(all_of_it.cpus - node.number("CPUAlloc"), all_of_it.memory - amount(node["AllocMem"]), gpus)
+
+
+def _by_type(tres: dict[str, float]) -> dict[str, int]:
+    return {key[8:].lstrip(":"): int(value) for key, value in tres.items() if key.startswith("gres/gpu")}
+
+
+def lacks(wanted: Need, room: Room, node: Record) -> str:
+    """The first thing that the room is too small for; empty where it fits."""
+    features = re.split(r"[,\s]+", node["ActiveFeatures"] or node["AvailableFeatures"])
+    if missing := [word for word in wanted.features if word not in features]:
+        return f"features:{missing[0]}"
+    if wanted.gpu_type and wanted.gpu_type not in room.gpus and wanted.gpus:
+        return "type"
+    if wanted.gpus > room.gpus.get(wanted.gpu_type, 0):
+        return "gpus"
+    if wanted.cpus > room.cpus:
+        return "cpus"
+    if wanted.memory > room.memory:
+        return "memory"
+    if wanted.whole and node.number("CPUAlloc"):
+        return "whole"
+    return ""
+
+
+def fitting(facts: Facts, wanted: Need, *, now: bool) -> list[str]:
+    """Nodes that have what is asked: now, or if they were empty and up."""
+    among = {name: node for name, node in facts.nodes.items() if not facts.wanted or name in facts.wanted}
+    return [
+        name for name, node in among.items()
+        if not lacks(wanted, free(node) if now else has(node), node if now else Record(dict(node) | {"CPUAlloc": "0"}))
+    ]  # fmt: skip

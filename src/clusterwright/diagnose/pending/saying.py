@@ -1,0 +1,47 @@
+"""Parts of sentences and commands that several families use."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from clusterwright.diagnose.pending.facts import Facts, Queued
+from clusterwright.diagnose.pending.records import clock, stamp
+from clusterwright.diagnose.pending.waiting import Change, Words
+
+MOST_NAMED = 5
+
+
+def update(facts: Facts, what: str, says: Words, by: str = "user") -> Change:
+    """`scontrol update` of the job."""
+    return Change(f"scontrol update jobid={facts.id} {what}", "admin" if by == "admin" else "user", says)
+
+
+def admin(command: str, says: Words) -> Change:
+    """A command of the administrator's."""
+    return Change(command, "admin", says)
+
+
+def starts(facts: Facts, otherwise: Words) -> Words:
+    """Slurm's own estimate, or other words where it has none that lies ahead."""
+    when, now = stamp(facts.start), stamp(facts.now)
+    if when is None or (now is not None and when <= now):
+        return otherwise
+    return Words(
+        f"expected {clock(facts.start)} (Slurm's estimate)", f"预计 {clock(facts.start)} (Slurm 的估计)"
+    )
+
+
+def holders(jobs: Iterable[Queued]) -> tuple[str, ...]:
+    """Jobs that hold something, those that end first before the others, a few by name."""
+    every = sorted(jobs, key=lambda job: job.end or "9")
+    said = [job.said for job in every[:MOST_NAMED]]
+    return (*said, f"and {len(every) - MOST_NAMED} more") if len(every) > MOST_NAMED else tuple(said)
+
+
+def quoted(name: str) -> str:
+    """A name as a shell takes it."""
+    return shlex.quote(name)
+
+
+WHEN_THEY_END = Words("when one of them ends", "其中一个作业结束时")

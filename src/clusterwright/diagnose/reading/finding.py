@@ -1,0 +1,118 @@
+"""Which files are meant, in which order they were written, and whose they are, as far as their names tell."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from clusterwright.diagnose.reading.clean import clean
+from clusterwright.diagnose.reading.source import Source, of_stream, opened
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+_PACKED = re.compile(r"\.(?:gz|xz|bz2|zst)$")
+_ROTATED = re.compile(r"^(?P<base>.+?)[.-](?P<number>\d{1,3}|\d{8}(?:-?\d{4,6})?)$")
+_LOGS = re.compile(
+    r"\.(?:log|out|err|txt|stderr|stdout|jsonl?|messages|dmesg)(?:\.\d+)?$|^[\w-]+$", re.IGNORECASE
+)
+_KINDS = (
+    ("kernel", re.compile(r"^(?:kern(?:el)?|dmesg)\b|[.-](?:dmesg|kern(?:el)?)\b", re.IGNORECASE)),
+    ("slurm", re.compile(r"^slurm(?:ctld|d|dbd|stepd)\b", re.IGNORECASE)),
+    ("sacct", re.compile(r"^sacct\b")),
+    ("scontrol", re.compile(r"^scontrol\b")),
+    ("verdict", re.compile(r"^verdicts?\b")),
+    ("metric", re.compile(r"^metrics?\b")),
+    ("flight", re.compile(r"^flight\b")),
+)
+_RANK = re.compile(r"(?:^|[/._-])(?:rank|r|task|proc|worker)[-_ ]?(\d+)(?=[/._-]|$)", re.IGNORECASE)
+_OF_TORCHRUN = re.compile(r"attempt_\d+/(\d+)/std(?:err|out)")
+_HOST = re.compile(
+    r"(?:^|[/._])((?:[a-z]+[a-z-]*)?(?:node|gpu|host|worker-|compute|dgx|hgx)[a-z-]*\d+)(?=[/._-]|$)"
+)
+_OURS = re.compile(r"logs/[^/]+/(?P<host>[^/]+)/(?P<local>\d+)\.(?:out|err)$")
+
+
+def found(words: Iterable[str]) -> list[Source]:
+    """Sources of all words: `-` for the stream, files, and folders with what looks like a log in them."""
+    files: list[Path] = []
+    streams = []
+    for word in words:
+        if word == "-":
+            streams.append(of_stream())
+        else:
+            files += _files(Path(word))
+    if not files and not streams:
+        raise WrightError.of(
+            "file-unreadable",
+            "there is no log in it",
+            "give the logs by name, or a folder of them",
+            exit_code=EXIT_USAGE,
+        )
+    ordered = sorted(dict.fromkeys(files), key=_order)
+    return [*streams, *(_source(path, number) for number, path in enumerate(ordered))]
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        inside = (each for each in path.rglob("*") if each.is_file() and not _hidden(each.relative_to(path)))
+        yield from (each for each in inside if _LOGS.search(Path(_group(each)[0]).name))
+    elif path.exists():
+        yield path
+    else:
+        raise WrightError.of(
+            "file-unreadable",
+            f"there is no {path}",
+            "give a log, a folder of logs, or `-`",
+            exit_code=EXIT_USAGE,
+        )
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _group(path: Path) -> tuple[str, tuple[int, int]]:
+    """The log that a file is a part of, and which part: those with a date are oldest, the one without any is newest."""
+    name = _PACKED.sub("", path.name)
+    match = _ROTATED.match(name)
+    if match is None or (name.startswith("slurm-") and "." not in match["base"]):
+        return str(path.parent / name), (2, 0)
+    number = int(match["number"].replace("-", ""))
+    dated = len(match["number"]) >= len("20260101")
+    return str(path.parent / match["base"]), (0, number) if dated else (1, -number)
+
+
+def _order(path: Path) -> tuple[str, tuple[int, int], str]:
+    return *_group(path), path.name
+
+
+def _source(path: Path, number: int) -> Source:
+    text = path.as_posix()
+    host, rank = _owner(text)
+    try:
+        written = datetime.fromtimestamp(path.stat().st_mtime, UTC).year
+    except OSError:
+        written = 0
+    return Source(
+        name=clean(os.fsencode(path)),  # a name may hold a terminal's codes, too
+        open=partial(opened, path),
+        kind=next((kind for kind, pattern in _KINDS if pattern.search(path.name)), "log"),
+        host=host,
+        rank=rank,
+        year=written,
+        order=number,
+        group=_group(path)[0],
+    )
+
+
+def _owner(text: str) -> tuple[str, str]:
+    """Host and rank that a path names."""
+    if match := _OURS.search(text):
+        return match["host"], ""
+    rank = _OF_TORCHRUN.search(text) or _RANK.search(text)
+    near = "/".join(text.split("/")[-3:])
+    host = _HOST.search(near)
+    return host[1] if host else "", rank[1] if rank else ""

@@ -1,0 +1,85 @@
+"""Which modes a line may tell of, once one of their texts was found in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from clusterwright.diagnose.knowledge import Knowledge
+from clusterwright.diagnose.mode import KINDS, Mode, Signature
+from clusterwright.diagnose.reading.line import Line
+
+_KIND = re.compile(rf"({'|'.join(KINDS)}):")
+BEFORE, AFTER = 300, 1200  # characters of a line about a text, in which its expression is tried
+_OF_LOGS = {"", "log", "kernel", "slurm"}  # what a file from anywhere may hold
+
+
+class Tells(NamedTuple):
+    """A mode, the number of its signature, and the names that the line gives."""
+
+    mode: Mode
+    signature: int
+    names: dict[str, str]
+
+
+class Takers:
+    """The signatures by text, for a source of one kind; expressions are made when their text was seen."""
+
+    def __init__(self, knowledge: Knowledge, kind: str) -> None:
+        self._knowledge, self._kind = knowledge, kind
+        self._made: dict[str, list[tuple[Mode, int, str, Callable[[Line], dict[str, str] | None]]]] = {}
+
+    def of(self, text: str, line: Line) -> list[Tells]:
+        """What the line tells, by the signatures that have the text."""
+        if text not in self._made:
+            self._made[text] = self._make(text)
+        told = []
+        for mode, number, kind, names in self._made[text]:
+            if line.informs and not _expects_information(mode.signatures[number]):
+                continue
+            if self._is_of(kind, line) and (found := names(line)) is not None:
+                told.append(Tells(mode, number, found))
+        return told
+
+    def _make(self, text: str) -> list[tuple[Mode, int, str, Callable[[Line], dict[str, str] | None]]]:
+        made = []
+        for name, number in self._knowledge.signatures.get(text, ()):
+            mode = self._knowledge[name]
+            signature = mode.signatures[number]
+            made.append((mode, number, signature.kind, _matcher(signature)))
+        return made
+
+    def _is_of(self, kind: str, line: Line) -> bool:
+        if not kind or kind == self._kind:
+            return True
+        match = _KIND.match(line.text)  # a line of a saved record says itself what it is
+        return match[1] == kind if match else self._kind == "log" and kind in _OF_LOGS
+
+
+def _expects_information(signature: Signature) -> bool:
+    return "INFO" in signature.has or "INFO" in signature.like
+
+
+def _matcher(signature: Signature) -> Callable[[Line], dict[str, str] | None]:
+    if not signature.like:
+        return lambda _: {}
+    pattern = re.compile(signature.like)
+    anchored = "^" in signature.like or "\\A" in signature.like
+
+    def names(line: Line) -> dict[str, str] | None:
+        """What stands after the launcher's prefix is a line of its own."""
+        hit = pattern.search(about(line.text, signature.has))
+        if hit is None and anchored:
+            hit = pattern.search(about(line.said.body, signature.has))
+        return None if hit is None else {name: value for name, value in hit.groupdict().items() if value}
+
+    return names
+
+
+def about(text: str, has: str) -> str:
+    """What an expression is tried on: of a very long line the part about the text, so that none takes for ever."""
+    if len(text) <= BEFORE + AFTER:
+        return text
+    at = max(0, text.find(has))
+    return text[max(0, at - BEFORE) : at + AFTER]

@@ -1,0 +1,46 @@
+"""Where the recovery's seconds went, as one bar."""
+
+from __future__ import annotations
+
+from clusterwright.drawing.svg import Scale, is_narrow, line, picture, scale, short, tag, ticks, words
+from clusterwright.lab.demo.reckon import Part, Recovery
+
+ORDER = ("detection", "new generation", "launch", "import", "rendezvous", "load", "first step", "catching up")
+TOP, THICK, LETTER = 6.0, 40.0, 9.0  # LETTER: a bold digit of the labels and some air, measured on the page
+
+
+def colour(name: str) -> str:
+    """The style class of a part."""
+    return f"part-{ORDER.index(name)}"
+
+
+def bar(recovery: Recovery, width: float) -> str:
+    """One bar from the fault to new progress; each part as long as it took."""
+    x = scale(0, recovery.seconds, 1, width - 1)
+    start, drawn = 0.0, []
+    for part in recovery.parts:
+        drawn += _part(part, x(start), x(start + part.seconds))
+        start += part.seconds
+    told = ", ".join(f"{part.name} {part.seconds:.1f} s" for part in recovery.parts)
+    title = f"Recovery in {recovery.seconds:.1f} seconds"
+    return picture((width, TOP + THICK + 28), title, told, *drawn, *_seconds(x, recovery.seconds, width))
+
+
+def _part(part: Part, start: float, end: float) -> list[str]:
+    title = tag("title", f"{part.name}: {part.seconds:.2f} s")
+    wide = max(end - start - 1, 0.4)
+    drawn = [tag("rect", title, x=start, y=TOP, width=wide, height=THICK, class_=colour(part.name))]
+    label = f"{part.seconds:.1f}"
+    if wide > LETTER * len(label):
+        style = f"on-part on-{colour(part.name)}"
+        drawn.append(words(label, start + wide / 2, TOP + THICK / 2 + 5, style, text_anchor="middle"))
+    return drawn
+
+
+def _seconds(x: Scale, seconds: float, width: float) -> list[str]:
+    drawn = []
+    for value in ticks(0, seconds, 4 if is_narrow(width) else 8):
+        anchor = "start" if value == 0 else "end" if x(value) > width - LETTER else "middle"
+        drawn.append(line(x(value), TOP + THICK, x(value), TOP + THICK + 5, "axis-line"))
+        drawn.append(words(f"{short(value)} s", x(value), TOP + THICK + 20, "tick", text_anchor=anchor))
+    return drawn

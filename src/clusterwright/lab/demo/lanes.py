@@ -1,0 +1,217 @@
+"""What each host (or, on one machine, each rank) did when: the rows of the time line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from clusterwright.config.names import expand
+from clusterwright.lab.demo.events import Event
+from clusterwright.lab.demo.reckon import checkpoints
+
+Doing = Literal["spare", "starting", "training", "waiting", "down", "booting", "back"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From one moment to another, a place did one thing; seconds since the job's start."""
+
+    doing: Doing
+    start: float
+    end: float
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that happened at one moment; seconds since the job's start."""
+
+    what: Literal["fault", "lost", "checkpoint", "resumed", "finished"]
+    time: float
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One row of the time line."""
+
+    place: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What was done to whom and when; and when a host was started again, and had joined Slurm again."""
+
+    kind: str
+    host: str
+    rank: int | None
+    time: float
+    undone_time: float | None = None
+    joined_time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """One go at the training by one group: who, from when, together when, until when."""
+
+    places: frozenset[str]
+    generation: int
+    start: float
+    ready: float | None
+    end: float
+
+
+def origin(events: Sequence[Event]) -> float:
+    """The moment that counts as zero: the job's start, or the first thing known of it."""
+    return min((event.time for event in events), default=0.0)
+
+
+def lanes(events: Sequence[Event], places: Sequence[str], fault: Fault | None) -> tuple[Lane, ...]:
+    """One row per place, in the order given; places are hosts, or ranks where all are on one machine."""
+    zero = origin(events)
+    by_rank = all(place.startswith(place_of("")) for place in places)
+    rounds = tuple(_attempts(events) if by_rank else _generations(events))
+    return tuple(Lane(place, tuple(_shifted(_spans(place, rounds, events, fault), zero))) for place in places)
+
+
+def marks(events: Sequence[Event], fault: Fault | None) -> tuple[Mark, ...]:
+    """Moments worth a mark, in order."""
+    zero = origin(events)
+    found = [Mark("checkpoint", event.time - zero, event.step) for event in checkpoints(events)]
+    found += [Mark("lost", event.time - zero) for event in events if event.kind == "host_lost"]
+    found += [Mark("resumed", event.time - zero, event.step) for event in _once_a_round(events, "resumed")]
+    found += [
+        Mark("finished", event.time - zero, event.step) for event in events if event.kind == "finished"
+    ][:1]
+    if fault:
+        found.append(Mark("fault", fault.time - zero))
+    return tuple(sorted((mark for mark in found if mark.step != 0), key=lambda mark: mark.time))
+
+
+def place_of(rank: int | str) -> str:
+    """The name of a rank's row where all ranks are on one machine."""
+    return f"rank {rank}"
+
+
+def _spans(
+    place: str, rounds: Sequence[_Round], events: Sequence[Event], fault: Fault | None
+) -> Iterator[Span]:
+    end = max((event.time for event in events), default=0.0)
+    hit = fault is not None and place in (fault.host, place_of(fault.rank) if fault.rank is not None else "")
+    idle_from = origin(events)
+    held = place in _held(events) and not hit
+    for each in rounds:
+        if place not in each.places:
+            continue
+        if held and each is not rounds[0] and idle_from == origin(events):
+            yield Span("spare", idle_from, each.start, each.generation)
+        yield from _within(each, fault, hit=hit)
+        idle_from = each.end
+    if held and not any(place in each.places for each in rounds):
+        yield Span("spare", idle_from, end, 0)
+    if fault and hit:
+        yield from _away(place, fault, rounds, end)
+
+
+def _held(events: Sequence[Event]) -> frozenset[str]:
+    """The hosts that the job holds, whether they train or stand ready."""
+    return frozenset(host for event in events if event.kind == "job_start" for host in _hosts(event))
+
+
+def _hosts(event: Event) -> tuple[str, ...]:
+    """The event's hosts, written one by one or as a hostlist."""
+    hosts = event.more.get("hosts", ())
+    return expand(hosts) if isinstance(hosts, str) else tuple(hosts)
+
+
+def _within(each: _Round, fault: Fault | None, *, hit: bool) -> Iterator[Span]:
+    ready = each.end if each.ready is None else each.ready
+    broken = fault.time if fault and each.start < fault.time < each.end else each.end
+    yield Span("starting", each.start, min(ready, broken), each.generation)
+    if ready < broken:
+        yield Span("training", ready, broken, each.generation)
+    if broken < each.end and not hit:
+        yield Span("waiting", broken, each.end, each.generation)
+
+
+def _away(place: str, fault: Fault, rounds: Sequence[_Round], end: float) -> Iterator[Span]:
+    again = next((each.start for each in rounds if place in each.places and each.start > fault.time), None)
+    if again is not None:
+        yield Span("down", fault.time, again, 0)
+        return
+    undone, joined = fault.undone_time, fault.joined_time
+    yield Span("down", fault.time, undone or max(end, fault.time), 0)
+    if undone:
+        yield Span("booting", undone, joined or max(end, undone), 0)
+    if joined and joined < end:
+        yield Span("back", joined, end, 0)
+
+
+def _generations(events: Sequence[Event]) -> list[_Round]:
+    """The supervisor's generations; none where no supervisor ran."""
+    starts = [event for event in events if event.kind == "generation_start"]
+    last = max((event.time for event in events), default=0.0)
+    rounds = []
+    for number, event in enumerate(starts):
+        generation = event.generation
+        ends = [
+            end.time
+            for end in events
+            if end.kind == "generation_end" and end.generation == generation and end.time > event.time
+        ]
+        ends += [starts[number + 1].time] if number + 1 < len(starts) else [last]
+        ready = _ready(events, event.time, min(ends))
+        rounds.append(_Round(frozenset(_hosts(event)), generation, event.time, ready, min(ends)))
+    return rounds
+
+
+def _attempts(events: Sequence[Event]) -> list[_Round]:
+    """The starts of a group of ranks on one machine, told apart by each rank's n-th start."""
+    starts: dict[int, list[float]] = {}
+    for event in events:
+        if event.kind == "process_start" and event.rank is not None:
+            starts.setdefault(event.rank, []).append(float(event.more.get("started", event.time)))
+    if not starts:
+        return []
+    last = max(event.time for event in events)
+    begins = [
+        min(times[n] for times in starts.values() if n < len(times))
+        for n in range(max(map(len, starts.values())))
+    ]
+    ends = [*begins[1:], last]
+    return [
+        _Round(
+            frozenset(place_of(rank) for rank, times in starts.items() if n < len(times)),
+            n,
+            begin,
+            _ready(events, begin, end),
+            end,
+        )
+        for n, (begin, end) in enumerate(zip(begins, ends, strict=True))
+    ]
+
+
+def _ready(events: Sequence[Event], start: float, end: float) -> float | None:
+    """When the group's first step began; its text and checkpoint are read after the ranks have met."""
+    inside = [event for event in events if start <= event.time <= end]
+    met = max((event.time for event in inside if event.kind == "group_ready"), default=None)
+    steps = [event.time - float(event.more.get("seconds", 0)) for event in inside if event.kind == "step"]
+    return met if met is None else max([met, *steps[:1]])
+
+
+def _once_a_round(events: Iterable[Event], kind: str) -> Iterator[Event]:
+    """The first event of the kind after each start of ranks."""
+    fresh = True
+    for event in events:
+        fresh = fresh or event.kind == "process_start"
+        if event.kind == kind and fresh:
+            fresh = False
+            yield event
+
+
+def _shifted(spans: Iterable[Span], zero: float) -> Iterator[Span]:
+    for span in sorted(spans, key=lambda span: span.start):
+        if span.end > span.start:
+            yield Span(span.doing, span.start - zero, span.end - zero, span.generation)

@@ -1,0 +1,100 @@
+"""Several runs of one job as one array of Slurm's: each has a folder, a script and a life of its own. Pure."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import tarfile
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+from clusterwright.config.job import Job
+
+ID = "SLURM_ARRAY_TASK_ID"
+
+
+def expand(job: Job) -> tuple[tuple[int, Job], ...]:
+    """Number and job of each run: by the numbers of the array, or one for each combination of the sweep's values."""
+    if job.array:
+        numbers = _numbers(job.array.partition("%")[0])
+        return tuple((number, _alone(job, number)) for number in numbers)
+    chosen = [dict(zip(job.sweep, values, strict=True)) for values in product(*job.sweep.values())]
+    return tuple((number, _with(_alone(job, number), values)) for number, values in enumerate(chosen))
+
+
+def range_of(job: Job) -> str:
+    """What `sbatch --array` takes."""
+    return job.array or f"0-{len(expand(job)) - 1}"
+
+
+def script(first: str, name: str, folder: str, numbers: str) -> str:
+    """The array's own script: it takes on the name of its run, and becomes that run's script.
+
+    `first` is the script of any of the runs, whose options for Slurm are those of all.
+    """
+    changed = {"job-name": name, "output": f"{folder}/slurm-%A_%a.out", "chdir": folder}
+    options = [_changed(line, changed) for line in first.splitlines() if line.startswith("#SBATCH ")]
+    return "\n".join([
+        "#!/bin/bash", f"# Made by clusterwright: the runs {numbers} of `{name}`, one a task.", *options,
+        f"#SBATCH --array={numbers}", "",
+        f'run=$(sed -n "s/^${ID} //p" {shlex.quote(folder)}/runs)',
+        f'cd "$(dirname {shlex.quote(folder)})/$run" || exit 1',
+        "# The run's jobs are found by its name.",
+        'scontrol update jobid="$SLURM_JOB_ID" jobname="$run"',
+        'exec >>"slurm-$SLURM_JOB_ID.out" 2>&1', "exec bash job.sh", "",
+    ])  # fmt: skip
+
+
+def packed(files: Mapping[str, str], links: Mapping[str, str], folders: Sequence[str]) -> bytes:
+    """An archive (tar, gzip) of texts, links and empty folders."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz", compresslevel=3) as tar:
+        for path in folders:
+            entry = tarfile.TarInfo(path)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(entry)
+        for path, text in files.items():
+            entry, data = tarfile.TarInfo(path), text.encode()
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+        for path, target in links.items():
+            entry = tarfile.TarInfo(path)
+            entry.type, entry.linkname = tarfile.SYMTYPE, target
+            tar.addfile(entry)
+    return out.getvalue()
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    found: list[int] = []
+    for part in text.split(","):
+        span, _, step = part.partition(":")
+        low, _, high = span.partition("-")
+        found += range(int(low), int(high or low) + 1, int(step or 1))
+    return tuple(dict.fromkeys(found))
+
+
+def _alone(job: Job, number: int) -> Job:
+    """One of them; its number is in its script, so that its successors, which are in no array, know it too."""
+    variables = {**job.environment.variables, ID: str(number)}
+    environment = job.environment.model_copy(update={"variables": variables})
+    return job.model_copy(
+        update={"name": f"{job.name}-{number}", "environment": environment, "array": None, "sweep": {}}
+    )
+
+
+def _with(job: Job, values: Mapping[str, str | float | bool]) -> Job:
+    """With these arguments: the recipe's, else at the end of the line."""
+    if job.recipe:
+        return job.model_copy(update={"arguments": {**job.arguments, **values}})
+    added = tuple(f"--{name}={_plain(value)}" for name, value in values.items())
+    at = "command" if job.command is not None else "program"
+    return job.model_copy(update={at: (*getattr(job, at), *added)})
+
+
+def _plain(value: str | float | bool) -> str:  # noqa: FBT001 (a value of the file, not a switch)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _changed(line: str, values: Mapping[str, str]) -> str:
+    option = line.removeprefix("#SBATCH --").partition("=")[0]
+    return f"#SBATCH --{option}={values[option]}" if option in values else line

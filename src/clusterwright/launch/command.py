@@ -1,0 +1,134 @@
+"""What runs: the training's command, and the supervisor's command line around it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.job import PLAIN, Job, Launcher
+from clusterwright.onhost.adapters import begin
+from clusterwright.onhost.adapters.adapter import Adapter
+
+BEGIN = "clusterwright.onhost.adapters.begin"
+_RUNTIME = "clusterwright.runtime"
+_LOOP = ("loop", "text", "windows")
+PARTS = {
+    "gpt": ("text", "transformer"),
+    "llama": (*_LOOP, "models.llama", "weights"),
+    "bert": (*_LOOP, "models.bert", "masks"),
+    "resnet": ("loop", "models.resnet", "pictures"),
+    "instruct": ("loop", "dialogues", "models.llama", "lora"),
+}  # not the recipe itself, which is run as __main__
+_FSDP = "torch.distributed.fsdp"
+_CUTS = {"shard": _FSDP, "pipeline": _FSDP, "tensor": "torch.distributed.tensor.parallel"}  # two seconds each
+LIBRARY = "/opt/clusterwright/lib"  # decision 0001: what jobs import, on every host
+SHORTEST_GRACE_S, LONGEST_GRACE_S = (
+    20,
+    300,
+)  # a save takes seconds to minutes; Slurm may signal 60 s early anyway
+
+
+def command(job: Job) -> tuple[str, ...]:
+    """What the batch step starts its ranks with: arguments for Python, or for `plain` whole words of a program."""
+    if is_plain(job):
+        return job.program or ("python", *of_python(job))
+    framework = adapter(job)
+    if job.program is None and framework.silent:
+        return of_python(job)
+    return ("-m", BEGIN, "rank", job.framework, *(job.program or ("python", *of_python(job))))
+
+
+def adapter(job: Job) -> Adapter:
+    """Of the job's framework."""
+    return begin.adapter(job.framework)
+
+
+def launcher(job: Job) -> Launcher:
+    """The job's own, else what its framework wants."""
+    return job.launcher if "launcher" in job.model_fields_set else cast("Launcher", adapter(job).launcher)
+
+
+def is_plain(job: Job) -> bool:
+    """Whether nobody looks after the ranks (onhost/supervisor/plain.py)."""
+    return launcher(job) in PLAIN
+
+
+def workdir(job: Job, run: str) -> str | None:
+    """Where the command runs: in the copy of its code, unless the job names a folder; None for the run's."""
+    return job.environment.workdir or (f"{run}/code" if job.code else None)
+
+
+def of_python(job: Job) -> tuple[str, ...]:
+    """The job's own arguments for Python, or the recipe as a module with its options."""
+    if job.command is not None:
+        return job.command
+    arguments = dict(job.arguments)
+    if job.parallel and job.parallel.micro_batch > 1:
+        arguments["microbatch"] = job.parallel.micro_batch
+    options = [item for name, value in arguments.items() for item in _option(name, value)]
+    return ("-m", f"clusterwright.runtime.recipes.{job.recipe}", *options)
+
+
+def grace_s(job: Job) -> int:
+    """How long before the time limit the ranks are asked to save: a tenth of it, within bounds."""
+    return max(SHORTEST_GRACE_S, min(LONGEST_GRACE_S, job.time // 10))
+
+
+def python(job: Job, cluster: Cluster) -> str:
+    """The Python with torch on the hosts."""
+    return job.environment.python or cluster.software.python
+
+
+def options(
+    job: Job, run: str, *, compute: str, management: str, gres: str | None
+) -> tuple[tuple[str, str], ...]:
+    """The supervisor's options, in the order in which they are shown."""
+    recovery = job.recovery
+    pairs: list[tuple[str, str | int | None]] = [
+        ("--run", run), ("--nodes", job.nodes), ("--ranks", job.gpus_per_node), ("--spares", recovery.spare_nodes),
+        ("--min-nodes", job.elastic.min_nodes if job.elastic else job.nodes),
+        ("--on-host-loss", recovery.on_host_loss), ("--restarts", _restarts(job)),
+        ("--successors", recovery.successors), ("--silence", recovery.host_silence),
+        ("--time", job.time), ("--grace", grace_s(job)),
+        ("--checkpoints", job.checkpoint.folder or f"{run}/checkpoints"),
+        ("--every", _every(job)), ("--keep", job.checkpoint.keep),
+        ("--best", job.checkpoint.best), ("--copies", _copies(job)), ("--hang", job.recovery.hang),
+        ("--launcher", launcher(job)), ("--framework", job.framework if is_plain(job) else None),
+        ("--standby", "yes" if job.warm.standby else "no"),
+        ("--imports", ",".join(imports(job))),
+        ("--management", management), ("--compute", compute), ("--gres", gres),
+        ("--workdir", workdir(job, run)), ("--trackers", ",".join(job.trackers) or None),
+    ]  # fmt: skip
+    return tuple((name, str(value)) for name, value in pairs if value is not None)
+
+
+def _restarts(job: Job) -> int:
+    """Of a program that nobody looks after, only those that the job asks for: it may begin from nothing each time."""
+    asked = "restarts" in job.recovery.model_fields_set or not is_plain(job)
+    return job.recovery.restarts if asked else 0
+
+
+def _every(job: Job) -> str:
+    every = job.checkpoint.every
+    return f"steps:{every.steps}" if every.steps else f"seconds:{every.seconds}"
+
+
+def imports(job: Job) -> tuple[str, ...]:
+    """What the fork server imports beside torch: the runtime, what a recipe is made of, and the job's own list."""
+    ours = (_RUNTIME, *(f"{_RUNTIME}.recipes.{name}" for name in PARTS.get(job.recipe or "", ())))
+    cut = job.parallel if job.recipe else None
+    cuts = [module for name, module in _CUTS.items() if cut and getattr(cut, name) not in (1, "none")]
+    return (*ours, *dict.fromkeys(cuts), *job.warm.imports)
+
+
+def _copies(job: Job) -> str:
+    copies = job.checkpoint.memory
+    return copies if isinstance(copies, str) else f"steps:{copies.steps}"
+
+
+def _option(name: str, value: str | float | bool) -> tuple[str, ...]:  # noqa: FBT001 (a value of the file, not a switch)
+    """`steps: 300` is `--steps 300`; true is the bare option, false none."""
+    option = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return (option,) if value else ()
+    return (f"{option}={value}",)

@@ -1,0 +1,5 @@
+"""The curves of a training as one page, which anybody can keep and send."""
+
+from clusterwright.launch.curves.page import page
+
+__all__ = ["page"]

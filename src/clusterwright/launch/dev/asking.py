@@ -1,0 +1,176 @@
+"""A session begun or joined, listed, stopped: one ssh to the control host, which follows the queue from there."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.edge import slurm
+from clusterwright.edge.bundler import DEV_REQUESTS, DEV_SESSION, bundle_script
+from clusterwright.edge.ssh import Ssh
+from clusterwright.edge.talk import Talk
+from clusterwright.errors import WrightError
+from clusterwright.launch.dev.script import script
+from clusterwright.launch.dev.wish import Wish
+from clusterwright.launch.submit import runs_folder
+
+# The program is the first line of stdin, what is wished the second one; the end of stdin is our leaving.
+_BEGIN = "import base64, sys; exec(base64.b64decode(sys.stdin.readline()))"
+Event = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A session that is up."""
+
+    job: str
+    kind: str
+    user: str
+    host: str
+    gpus: str
+    idle_s: int
+    joined: bool
+    port: int = 0
+    token: str = ""
+    host_key: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Left(KeyboardInterrupt):
+    """Somebody pressed Ctrl-C while waiting; `job` is what has become of the job, in words."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+def begin(
+    wish: Wish,
+    cluster: Cluster,
+    way: Ssh,
+    *,
+    hear: Callable[[Event], None] = lambda _event: None,
+    wait_s: int | None = None,
+    public_key: str = "",
+    new: bool = False,
+) -> Asked | None:
+    """The session, up; None if it still waits after `wait_s`.
+
+    Raises:
+        WrightError: the cluster does not have it, Slurm refuses, or it did not come up.
+        Left: by Ctrl-C; a job of ours that was not up yet is gone from the queue.
+    """
+    session = f"{wish.kind}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    request = {
+        "do": "begin", "kind": wish.kind, "session": session, "wait_s": wait_s, "new": new,
+        "files": _files(wish, script(wish, cluster), public_key),
+    }  # fmt: skip
+    joined, user = False, ""
+    for event in _talk(cluster, way, wish.user, request):
+        hear(event)
+        joined = joined or event["event"] == "joined"
+        user = event.get("user", user)
+        if event["event"] == "up":
+            return _asked(event, user, joined=joined)
+    return None
+
+
+def _files(wish: Wish, text: str, public_key: str) -> dict[str, str]:
+    """What lies in the session's folder, where nobody else looks in."""
+    told = {
+        "kind": wish.kind, "python": wish.python, "idle_s": wish.idle_s, "folder": wish.folder, "port": wish.port,
+    }  # fmt: skip
+    return {
+        "job.sh": text, "wish.json": json.dumps(told), "hold.py": bundle_script(DEV_SESSION).decode(), "said.jsonl": "",
+        "authorized_keys": public_key,
+    }  # fmt: skip
+
+
+def _asked(event: Event, user: str, *, joined: bool) -> Asked:
+    return Asked(
+        event["job"], event["kind"], user, event["host"], event["gpus"], int(event["idle_s"]), joined,
+        event.get("port", 0), event.get("token", ""), event.get("host_key", ""), tuple(event["notes"]),
+    )  # fmt: skip
+
+
+def listed(cluster: Cluster, way: Ssh, *, user: str | None = None) -> list[dict[str, str]]:
+    """The sessions in the queue: the user's, or everybody's for root.
+
+    Raises:
+        WrightError: the control host does not answer.
+    """
+    request = {"do": "list", "everybody": user is None}
+    return next(event["rows"] for event in _talk(cluster, way, user, request, root=True))
+
+
+def stop(job: str, cluster: Cluster, way: Ssh, *, user: str | None = None) -> list[str]:
+    """The jobs that were ended: this one, or `all` of the user's.
+
+    Raises:
+        WrightError: there is no such session, or the control host does not answer.
+    """
+    request = {"do": "stop", "job": job, "everybody": user is None and job != "all"}
+    return next(event["jobs"] for event in _talk(cluster, way, user, request, root=True))
+
+
+def _talk(
+    cluster: Cluster, way: Ssh, user: str | None, request: dict[str, Any], *, root: bool = False
+) -> Iterator[Event]:
+    """Its answers, the last one included; a failure is raised."""
+    host, ended = cluster.control.name, False
+    with Talk(way.argv(host, _command(runs_folder(cluster), user, root=root))) as talk:
+        talk.tell(base64.b64encode(bundle_script(DEV_REQUESTS)) + b"\n")
+        talk.tell(json.dumps({**request, "runs": runs_folder(cluster)}).encode() + b"\n")
+        try:
+            for event in _events(talk):
+                ended = True
+                yield event
+        except KeyboardInterrupt:
+            talk.leave()
+            raise Left(_left(list(_events(talk)))) from None
+        if not ended:
+            slurm.submitted(talk.done(), host, user)  # raises: there is no job id in it
+
+
+def _command(runs: str, user: str | None, *, root: bool) -> str:
+    """As the session's user; root may list and stop for everybody."""
+    python = f"exec python3 -u -c {shlex.quote(_BEGIN)}"
+    if root and user is None:
+        return python
+    # Everybody's runs lie side by side, and each belongs to its user: as in /tmp (mode 1777).
+    shared = f'[ "$(id -u)" != 0 ] || [ -d {shlex.quote(runs)} ] || install -d -m 1777 {shlex.quote(runs)}; '
+    return shared + slurm.as_user(f"mkdir -p {shlex.quote(runs)} && {python}", user)
+
+
+def _events(talk: Talk) -> Iterator[Event]:
+    for line in talk.lines():
+        event = json.loads(line)
+        if event["event"] in ("failed", "ended"):
+            raise _failed(event)
+        yield event
+
+
+def _failed(event: Event) -> WrightError:
+    if event["event"] == "ended":
+        return WrightError.of(
+            "dev-did-not-start", f"job {event['job']} has just ended: {event['why']}", "run it again"
+        )
+    where = f"job {event['job']} on {event['host']}: " if "host" in event else ""
+    return WrightError.of(event["code"], f"{where}{event['message']}", event["mend"])
+
+
+def _left(events: list[Event]) -> str:
+    """What has become of the job, as the control host says it."""
+    last = events[-1] if events else {}
+    if last.get("event") == "cancelled":
+        return f"job {last['job']} was taken out of the queue"
+    if "job" in last:
+        return f"job {last['job']} goes on; `wright dev` joins it, `wright dev stop {last['job']}` ends it"
+    return "nothing was submitted"

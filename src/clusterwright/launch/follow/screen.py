@@ -1,0 +1,68 @@
+"""Logs that scroll, above one line that stays: how far the run is. For a terminal; what has none gets plain lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from clusterwright.onhost.runs import run_progress
+from clusterwright.onhost.runs.merged_logs import prefix
+
+_CLEAR = "\r\x1b[K"  # ECMA-48: to the line's begin, and erase to its end
+_BAR = 10
+
+
+def able(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
+    """True where a line can be written over."""
+    return stream.isatty() and environ.get("TERM", "") not in ("", "dumb")
+
+
+class Screen:
+    """What arrives as JSON lines (far_logs.py), on a terminal."""
+
+    def __init__(self, stream: TextIO, *, ascii_only: bool = False) -> None:
+        self._stream, self._ascii = stream, ascii_only
+        self._now: dict[str, Any] | None = None
+
+    def line(self, data: bytes) -> None:
+        """One of them; what is none is shown as it is."""
+        try:
+            told = json.loads(data)
+        except ValueError:
+            told = {"from": ["?"], "text": data.decode(errors="replace").rstrip("\n")}
+        if "progress" in told:
+            self._now = told["progress"]
+        else:
+            self._stream.write(f"{_CLEAR}[{prefix(told['from'])}] {plain(told['text'])}\n")
+        self._draw()
+
+    def close(self) -> None:
+        """The last line in full: it says how the run ended."""
+        if self._now:
+            self._stream.write(f"{_CLEAR}{run_progress.line(self._now)}\n")
+            self._stream.flush()
+
+    def _draw(self) -> None:
+        if self._now:
+            width = shutil.get_terminal_size().columns - 1
+            text = f"{bar(self._now, ascii_only=self._ascii)}{run_progress.line(self._now)}"
+            self._stream.write(_CLEAR + text[:width])
+        self._stream.flush()
+
+
+def bar(now: Mapping[str, Any], *, ascii_only: bool) -> str:
+    """How much of all steps is done; empty where the end is not known."""
+    if not now.get("until") or now.get("step") is None:
+        return ""
+    full = round(_BAR * min(1.0, now["step"] / now["until"]))
+    on, off = ("#", ".") if ascii_only else ("█", "░")
+    return f"{on * full}{off * (_BAR - full)} "
+
+
+def plain(text: str) -> str:
+    """A rank's line without what would move our cursor: of a progress bar, what it would have shown last."""
+    last = text.rstrip("\r").rpartition("\r")[2]
+    return "".join(each if each >= " " or each in "\t\x1b" else " " for each in last)

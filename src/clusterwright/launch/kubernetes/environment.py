@@ -1,0 +1,74 @@
+"""What the processes of a pod are told: what the batch script would say, and the addresses that Kubernetes gives."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.job import Job
+from clusterwright.launch import gradients, parallel
+from clusterwright.launch.command import grace_s
+from clusterwright.launch.kubernetes.asked import Object
+from clusterwright.launch.submit import runs_folder
+
+LEAVING_S = 5  # ours: for torchrun to end after its ranks, before the kubelet's SIGKILL
+PORT = 29500  # torchrun's own default (torch/distributed/run.py)
+# Names of a host's interfaces, adapters or address tables: a pod has others (mostly eth0).
+_OF_HOSTS = (
+    "NCCL_SOCKET_IFNAME",
+    "GLOO_SOCKET_IFNAME",
+    "NCCL_IB_HCA",
+    "NCCL_IB_GID_INDEX",
+    "UCX_NET_DEVICES",
+)
+
+
+def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
+    """As name and value, those of the job over those of the cluster."""
+    said = {**cluster.jobs.variables, **job.environment.variables}
+    told = {
+        "TORCH_CPP_LOG_LEVEL": "ERROR",
+        # torchrun itself kills ranks that take longer to leave: its default of 30 s is too short for a large save
+        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(grace_s(job) - LEAVING_S),
+        **{name: text for name, text in said.items() if name not in _OF_HOSTS},
+        **parallel.variables(job),
+        **gradients.variables(job),
+        "CLUSTERWRIGHT_RUN": run,
+        "CLUSTERWRIGHT_CHECKPOINTS": job.checkpoint.folder or f"{run}/checkpoints",
+        "CLUSTERWRIGHT_CHECKPOINT_EVERY": _every(job),
+        "CLUSTERWRIGHT_CHECKPOINT_KEEP": str(job.checkpoint.keep),
+        **({"CLUSTERWRIGHT_CHECKPOINT_BEST": job.checkpoint.best} if job.checkpoint.best else {}),
+    }
+    return [{"name": name, "value": text} for name, text in told.items()]
+
+
+def left_out(job: Job, cluster: Cluster) -> list[str]:
+    """Variables of the files that would be wrong in a pod."""
+    return [name for name in {**cluster.jobs.variables, **job.environment.variables} if name in _OF_HOSTS]
+
+
+def rendezvous(job: Job, name: str) -> list[Object]:
+    """What torchrun reads (PET_*): the pods of a JobSet have names, and the first one's is the meeting point."""
+    index = {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}
+    told = {
+        "PET_NNODES": str(job.nodes),
+        "PET_NPROC_PER_NODE": str(job.gpus_per_node),
+        "PET_MASTER_ADDR": f"{name}-node-0-0.{name}",
+        "PET_MASTER_PORT": str(PORT),
+    }
+    return [
+        *({"name": key, "value": text} for key, text in told.items()),
+        {"name": "PET_NODE_RANK", "valueFrom": index},
+    ]
+
+
+def run_folder(cluster: Cluster, name: str) -> str:
+    """The run's folder: always the same, so that a pod that starts anew resumes.
+
+    Raises:
+        WrightError: the cluster shares no folder.
+    """
+    return f"{runs_folder(cluster)}/{name}"
+
+
+def _every(job: Job) -> str:
+    every = job.checkpoint.every
+    return f"steps:{every.steps}" if every.steps else f"seconds:{every.seconds}"

@@ -1,0 +1,71 @@
+"""Shared folders as persistent volumes, under the paths that they have on the hosts."""
+
+from __future__ import annotations
+
+from clusterwright.catalog.kubernetes import require
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.storage import Nfs, Storage
+from clusterwright.launch.kubernetes.asked import Asked, Object, meta
+from clusterwright.launch.kubernetes.names import label
+from clusterwright.provision.render.nfs_options import nfs_options
+from clusterwright.units import GiB
+
+# Kubernetes wants a number; neither NFS nor a folder of the host is held to it.
+_UNSAID = "1Ti"
+
+
+def persistent(cluster: Cluster, asked: Asked, namespace: str) -> list[Object]:
+    """A volume and its claim for each shared folder; a claim belongs to one namespace, and a volume to one claim."""
+    found: list[Object] = []
+    for name, folder in cluster.storage.items():
+        volume, claim = f"{label(cluster.name)}-{namespace}-{label(name)}", label(name)
+        shared = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
+        found += [
+            {
+                "apiVersion": require("PersistentVolume", asked.version).api, "kind": "PersistentVolume",
+                "metadata": meta(volume),
+                "spec": {
+                    "capacity": {"storage": _size(folder)}, **shared,
+                    "persistentVolumeReclaimPolicy": "Retain",
+                    "claimRef": {"namespace": namespace, "name": claim}, **_source(cluster, folder),
+                },
+            },
+            {
+                "apiVersion": require("PersistentVolumeClaim", asked.version).api,
+                "kind": "PersistentVolumeClaim", "metadata": meta(claim, namespace),
+                "spec": {**shared, "volumeName": volume, "resources": {"requests": {"storage": _size(folder)}}},
+            },
+        ]  # fmt: skip
+    return found
+
+
+def mounts(cluster: Cluster) -> tuple[list[Object], list[Object]]:
+    """Volumes of a pod, and where its container has them."""
+    names = {label(name): folder.path for name, folder in cluster.storage.items()}
+    return (
+        [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names],
+        [{"name": name, "mountPath": path} for name, path in names.items()],
+    )
+
+
+def _size(folder: Storage) -> str:
+    return f"{folder.size // GiB}Gi" if folder.size else _UNSAID
+
+
+def _source(cluster: Cluster, folder: Storage) -> Object:
+    """NFS is mounted by the kubelet with the options of hosts; all else is there on the host, and taken from it."""
+    if not isinstance(folder, Nfs):
+        return {"hostPath": {"path": folder.path, "type": "Directory"}}
+    options = [option.text for option in nfs_options(cluster, folder)]
+    return {
+        "mountOptions": options,
+        "nfs": {"server": _server(cluster, folder), "path": folder.export or folder.path},
+    }
+
+
+def _server(cluster: Cluster, folder: Nfs) -> str:
+    """Its address on the storage network, as the hosts have it; a server that is none of ours by its name."""
+    ours = next((host for host in cluster.hosts() if host.name == folder.server), None)
+    if ours is None:
+        return folder.server
+    return str(ours.addresses.get("storage", ours.management))

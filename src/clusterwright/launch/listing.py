@@ -1,0 +1,87 @@
+"""Slurm's queue and the runs' folders as one list."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.edge import slurm
+from clusterwright.edge.bundler import RUNS, bundle_script
+from clusterwright.edge.slurm import QueuedJob
+from clusterwright.edge.ssh import Remote
+from clusterwright.launch.submit import runs_folder
+
+GONE = frozenset({"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One job of Slurm's, or one run that has ended."""
+
+    job_id: str
+    run: str
+    user: str
+    state: str
+    elapsed: str
+    step: int | None
+    checkpoint: int | None
+    hosts: str
+    why: str
+
+
+def listed(cluster: Cluster, remote: Remote) -> tuple[Row, ...]:
+    """What is queued and running, then the runs that ended last; with one ssh.
+
+    Raises:
+        WrightError: the control host or slurmctld does not answer.
+    """
+    host, runs = cluster.control.name, runs_folder(cluster)
+    command = f"{slurm.QUEUE} </dev/null || exit; echo; python3 - list {shlex.quote(runs)}"
+    done = slurm.checked(remote.run(host, command, stdin=bundle_script(RUNS)), host, "squeue")
+    queue, _, folders = done.out.rpartition("\n")
+    return rows(slurm.parse_queue(queue), json.loads(folders or "[]"))
+
+
+def rows(queue: Iterable[QueuedJob], folders: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
+    """One row for each job that Slurm has, and one for each ended run of which it has none."""
+    about = {str(folder["run"]): folder for folder in folders}
+    alive = [_job(job, about.get(job.name, {})) for job in queue if job.state not in GONE]
+    shown = {row.run for row in alive}
+    return (*alive, *(_run(folder) for name, folder in about.items() if name not in shown))
+
+
+def _job(job: QueuedJob, folder: Mapping[str, Any]) -> Row:
+    # a successor that stands by shows why it waits, not how far the running job of the same run is
+    waits = job.state == "PENDING"
+    step, saved = (None, None) if waits else (folder.get("step"), folder.get("checkpoint"))
+    why = (
+        "stands by: follows if the run's job ends badly"
+        if job.reason == "Dependency" and folder
+        else job.reason
+    )
+    return Row(
+        job.job_id,
+        job.name,
+        job.user,
+        job.state,
+        job.elapsed,
+        step,
+        saved,
+        job.hosts or f"{job.nodes} hosts",
+        why,
+    )
+
+
+def _run(folder: Mapping[str, Any]) -> Row:
+    ended = folder.get("ended") or {
+        "outcome": "gone",
+        "why": "no job of it is left, and it did not say how it ended",
+    }
+    ids = folder.get("jobs") or ["-"]
+    outcome, why = str(ended.get("outcome")), str(ended.get("why", ""))
+    step, saved = folder.get("step"), folder.get("checkpoint")
+    return Row(str(ids[-1]), str(folder["run"]), "", outcome, "", step, saved, "", why)

@@ -1,0 +1,102 @@
+"""The same job on this machine alone: local processes stand for the hosts; no root, no Slurm, no cluster file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import clusterwright
+from clusterwright.config.job import Job
+from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.files import write_whole
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.launch import gradients, parallel
+from clusterwright.launch.command import command, is_plain, launcher, options
+from clusterwright.launch.run import Run, run_name
+from clusterwright.launch.snapshot import snapshot
+from clusterwright.launch.submit import job_record
+
+LOOPBACK = "127.0.0.0/8"
+
+
+def local(job: Job, folder: Path, *, clock: Clock | None = None, beside: Path = Path()) -> Run:
+    """The run, begun in `folder/NAME`; its job id is the process that stands in for Slurm.
+
+    Raises:
+        WrightError: the launcher is one of Slurm's or of MPI's, or the code cannot be copied.
+    """
+    from clusterwright.launch.peak import peak_here
+
+    _able(job)
+    now = (clock or SystemClock()).now()
+    copy = snapshot(job.code, beside) if job.code else None
+    name = _new(folder.absolute(), run_name(job.name, now))
+    run = folder.absolute() / name
+    if copy:
+        copy.unpack(run / "code")
+    digest = copy.digest if copy else None
+    write_whole(run / "job.json", job_record(job, name, now, None, local=True, gpu=peak_here(), code=digest))
+    write_whole(run / "job.sh", local_script(job, str(run)), mode=0o755)
+    with (run / "job.out").open("ab") as out:
+        process = subprocess.Popen(  # noqa: S603 (Slurm's own programs)
+            [run / "job.sh"], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+        )  # fmt: skip
+    process.returncode = 0  # not ours to wait for; keeps Python from warning that a child still runs
+    write_whole(run / "jobs", f"{process.pid}\n")
+    return Run(name, str(process.pid), str(run))
+
+
+def _able(job: Job) -> None:
+    if is_plain(job):
+        raise WrightError.of(
+            "launcher-cannot",
+            f"launcher `{launcher(job)}` starts tasks of Slurm's, and here is none",
+            "take `--launcher agent` for a Python program, or leave --local out",
+            exit_code=EXIT_USAGE,
+        )
+
+
+def interrupt(run: Run) -> None:
+    """A person's wish: the ranks save and leave, and the run is over; heard at once, and if need be in a second."""
+    (Path(run.folder) / "cancelled").touch()
+    if (Path(run.folder) / "pulse").exists():  # a supervisor that has only just begun would die of the signal
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(run.job_id), signal.SIGINT)
+
+
+def _new(folder: Path, name: str) -> str:
+    """The name, or with -2 and so on where a run of the same second has it; its folder is made."""
+    free, number = name, 1
+    while True:
+        try:
+            (folder / free).mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+            free = f"{name}-{number}"
+        else:
+            return free
+
+
+def local_script(job: Job, run: str) -> str:
+    """The run as a script that can be started again by hand, and then goes on from the newest checkpoint."""
+    library = os.pathsep.join(
+        [str(Path(clusterwright.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    )
+    lines = [
+        "#!/bin/bash",
+        f"# Made by clusterwright from job `{job.name}`; starting it again resumes the run.",
+    ]
+    lines += [f"export PYTHONPATH={shlex.quote(library.strip(os.pathsep))}"]
+    said = {**job.environment.variables, **parallel.variables(job), **gradients.variables(job)}
+    lines += [f"export {name}={shlex.quote(text)}" for name, text in said.items()]
+    python = job.environment.python or sys.executable
+    pairs = options(job, run, compute=LOOPBACK, management=LOOPBACK, gres=None)
+    start = [f"exec {shlex.quote(python)} -m clusterwright.onhost.supervisor.standin"]
+    start += [f"  {name} {shlex.quote(text)}" for name, text in pairs]
+    start += [f"  --local -- {shlex.join(command(job))}"]
+    return "\n".join([*lines, " \\\n".join(start)]) + "\n"

@@ -1,0 +1,40 @@
+"""A run: its name, the job it began with, and its folder."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from clusterwright.launch.warnings import Warned
+
+# Exit codes of a run, as its supervisor ends it (onhost/supervisor/supervisor.py)
+OUTCOMES = {"finished": 0, "failed": 1, "no-progress": 4, "cancelled": 143}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Where a training is; successors share name and folder, and have job ids of their own."""
+
+    name: str
+    job_id: str
+    folder: str
+    warnings: tuple[Warned, ...] = ()
+    runs: tuple[str, ...] = ()  # of an array
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended."""
+
+    outcome: str
+    why: str
+
+    @property
+    def code(self) -> int:
+        """The exit code for it."""
+        return OUTCOMES.get(self.outcome, 1)
+
+
+def run_name(job_name: str, now: float) -> str:
+    """`gpt-small-20261121-131500`: the job's name and the local time."""
+    return f"{job_name}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"

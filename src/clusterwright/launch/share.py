@@ -1,0 +1,46 @@
+"""What one job asks of each host: GPUs by model, and its share of processors and memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.job import Job
+from clusterwright.config.nodes import NodeGroup
+from clusterwright.provision.render.slurm_nodes import free_memory_mib
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Of every host of the job."""
+
+    gres: str | None
+    cpus: int
+    memory_mib: int
+
+
+def share(job: Job, cluster: Cluster) -> Share:
+    """What every host that can take the job gives it: the least of their groups. The job fits the cluster."""
+    groups = [cluster.nodes[name] for name in cluster.partitions[partition(job, cluster)].nodes]
+    groups = [group for group in groups if group.gpus and group.gpus.count >= job.gpus_per_node] or groups
+    shares = [_of(job, group) for group in groups]
+    models = {group.gpus.model for group in groups if group.gpus}
+    model = f":{next(iter(models))}" if len(models) == 1 else ""
+    return Share(
+        gres=f"gpu{model}:{job.gpus_per_node}" if models else None,
+        cpus=min(cpus for cpus, _ in shares),
+        memory_mib=min(memory for _, memory in shares),
+    )
+
+
+def partition(job: Job, cluster: Cluster) -> str:
+    """The partition named in the job, else the default one."""
+    return job.partition or next(name for name, queue in cluster.partitions.items() if queue.default)
+
+
+def _of(job: Job, group: NodeGroup) -> tuple[int, int]:
+    memory = free_memory_mib(group)
+    if group.gpus is None:
+        return group.cpus.threads, memory
+    part = job.gpus_per_node, group.gpus.count
+    return max(job.gpus_per_node, group.cpus.threads * part[0] // part[1]), memory * part[0] // part[1]

@@ -1,0 +1,230 @@
+"""A job handed to Slurm through a Remote: the run's folder, the script in it, and sbatch, in one ssh."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.job import Job
+from clusterwright.edge import slurm
+from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.ssh import Remote
+from clusterwright.errors import WrightError
+from clusterwright.launch import arrays
+from clusterwright.launch.run import Run, run_name
+from clusterwright.launch.script import script
+from clusterwright.launch.snapshot import Snapshot, snapshot
+from clusterwright.launch.there import NOT_THERE, missing, to_look_for
+from clusterwright.launch.warnings import warnings
+
+SUBMIT_LIMIT_S = 60
+# A run's name ends in the second of its submission; where another has it (exit code 73, EX_CANTCREAT), the next does.
+TAKEN, AGAIN = 73, 5
+# Before the id, so that this stays the last line; a Slurm that does not answer it is said to be silent.
+_SETTINGS = "timeout 5 scontrol show config 2>/dev/null; "
+# the id alone, of `a warning\n123;cluster`
+_LAST = """printf '%s\\n' "$id" | tail -n 1 | cut -d ';' -f 1"""
+
+
+def runs_folder(cluster: Cluster) -> str:
+    """Where runs are kept: `runs` in the first shared folder.
+
+    Raises:
+        WrightError: the cluster shares no folder.
+    """
+    if cluster.shared_folder is None:
+        raise WrightError.of(
+            "folder-not-shared",
+            f"cluster `{cluster.name}` has no shared folder, and a run is kept in one",
+            "add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}",
+        )
+    return f"{cluster.shared_folder}/runs"
+
+
+def submit(
+    job: Job,
+    cluster: Cluster,
+    remote: Remote,
+    *,
+    user: str | None = None,
+    clock: Clock | None = None,
+    beside: Path = Path(),
+) -> Run:
+    """The run that Slurm has taken; it belongs to `user`, to the job's user, or to whoever logs in.
+
+    The folder of the job's code is copied as it is now; a relative one begins at `beside`. Of an array, the array.
+
+    Raises:
+        WrightError: the job does not fit, the host does not answer, or Slurm refuses.
+    """
+    from clusterwright.launch.peak import peak
+    from clusterwright.launch.price import hourly
+
+    now, who = (clock or SystemClock()).now(), user or job.user
+    copy = snapshot(job.code, beside) if job.code else None
+    runs, price, gpu = runs_folder(cluster), hourly(job, cluster), peak(job, cluster)
+    for later in range(AGAIN):
+        sent = _Made(runs, who, now + later, copy, cluster, price, gpu).sent(job)
+        done = remote.run(
+            cluster.control.name,
+            _as_owner(runs, sent.steps, who),
+            stdin=sent.stdin + (copy.data if copy else b""),
+            timeout_s=SUBMIT_LIMIT_S,
+        )
+        if done.code != TAKEN:
+            break
+    if done.code == NOT_THERE and sent.script:
+        raise missing(
+            sent.script, f"is not there on {cluster.control.name}", "name its path on shared storage"
+        )
+    job_id = slurm.submitted(done, cluster.control.name, who)
+    return Run(sent.name, job_id, f"{runs}/{sent.name}", warnings(done.out), sent.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What one ssh carries, and what is done with it there."""
+
+    name: str
+    steps: str
+    stdin: bytes
+    script: str | None
+    runs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What submissions of one moment have in common."""
+
+    runs: str
+    user: str | None
+    now: float
+    copy: Snapshot | None
+    cluster: Cluster
+    price: dict[str, Any] | None
+    gpu: dict[str, Any] | None
+
+    def sent(self, job: Job) -> _Sent:
+        """A run, or an array of them."""
+        return self.array(job) if job.array or job.sweep else self.one(job)
+
+    def one(self, job: Job) -> _Sent:
+        """A run by itself: its files as lines, the code behind them."""
+        name = run_name(job.name, self.now)
+        looked = to_look_for(job, self.cluster, f"{self.runs}/{name}", self.copy)
+        files = self._files(job, name)
+        stdin = "".join(base64.b64encode(text.encode()).decode() + "\n" for text in files.values())
+        fill = "".join(f'IFS= read -r text && printf %s "$text" | base64 -d > {file} && ' for file in files)
+        steps = f"mkdir events logs checkpoints && {fill}{self._unpack('code')}{_is_there(looked)}"
+        return _Sent(name, self._submitted(name, steps, job, "job.sh"), stdin.encode(), looked)
+
+    def array(self, job: Job) -> _Sent:
+        """Runs that lie side by side, and the array that starts them; they share one copy of the code."""
+        name = run_name(f"{job.name}-array", self.now)
+        each = {number: (run_name(one.name, self.now), one) for number, one in arrays.expand(job)}
+        files: dict[str, str] = {}
+        for run, one in each.values():
+            looked = to_look_for(one, self.cluster, f"{self.runs}/{run}", self.copy)
+            files |= {f"{run}/{file}": text for file, text in self._files(one, run).items()}
+        first = next(iter(each.values()))[0]
+        top = f"{self.runs}/{name}"
+        files[f"{name}/array.sh"] = arrays.script(files[f"{first}/job.sh"], name, top, arrays.range_of(job))
+        files[f"{name}/runs"] = "".join(f"{number} {run}\n" for number, (run, _) in each.items())
+        links = {f"{run}/code": f"../{name}/code" for run, _ in each.values()} if self.copy else {}
+        folders = [f"{run}/{part}" for run, _ in each.values() for part in ("events", "logs", "checkpoints")]
+        data = arrays.packed(files, links, folders)
+        steps = f"head -c {len(data)} | tar -xz -C .. && {self._unpack('code')}{_is_there(looked)}"
+        # from now on Slurm knows each task by its run's name, as it does any other run's job
+        named = 'scontrol update "jobid=${id}_$number" "jobname=$run" >/dev/null 2>&1 </dev/null'
+        tell = f'while read -r number run; do echo "${{id}}_$number" > ../$run/jobs; {named} || true; done < runs && '
+        names = tuple(run for run, _ in each.values())
+        return _Sent(name, self._submitted(name, steps, job, "array.sh", tell), data, looked, names)
+
+    def _files(self, job: Job, name: str) -> dict[str, str]:
+        run = f"{self.runs}/{name}"
+        digest = self.copy.digest if self.copy else None
+        return {
+            "job.sh": script(job, self.cluster, run),
+            "job.json": job_record(
+                job, name, self.now, self.user, price=self.price, gpu=self.gpu, code=digest
+            ),
+        }
+
+    def _unpack(self, folder: str) -> str:
+        size = len(self.copy.data) if self.copy else 0
+        return f"mkdir {folder} && head -c {size} | tar -xz -C {folder} && " if size else ""
+
+    def _submitted(self, name: str, steps: str, job: Job, file: str, tell: str = "") -> str:
+        """Make the folder, fill it from stdin, submit; a refused job leaves no folder behind."""
+        run = shlex.quote(f"{self.runs}/{name}")
+        ids, after = _after(self.runs, job)
+        gone = f"{run} $(cut -d ' ' -f 2 {run}/runs 2>/dev/null | sed 's|^|../|')"
+        return (
+            f"{_SETTINGS}umask 022; mkdir -p {shlex.quote(self.runs)} && "
+            f"{{ mkdir {run} || {{ [ ! -e {run} ] || exit {TAKEN}; false; }}; }} && cd {run} && "
+            f"{steps}{ids}id=$(sbatch --parsable {after}{file}) && id=$({_LAST}) && {tell}echo $id | tee jobs "
+            f"|| {{ code=$?; rm -rf {gone if tell else run}; exit $code; }}"
+        )
+
+
+def _is_there(path: str | None) -> str:
+    return f"{{ [ -e {shlex.quote(path)} ] || (exit {NOT_THERE}); }} && " if path else ""
+
+
+def _after(runs: str, job: Job) -> tuple[str, str]:
+    """Shell that finds the jobs of the runs to wait for, and sbatch's options."""
+    found, names = "", []
+    for index, one in enumerate(job.after):
+        names.append(one if one.isdigit() else f"$after{index}")
+        if not one.isdigit():
+            found += f"after{index}=$(tail -n 1 {shlex.quote(f'{runs}/{one}/jobs')}) && "
+    listed = ":".join(names)
+    return found, f'--dependency="afterok:{listed}" --kill-on-invalid-dep=yes ' if names else ""
+
+
+def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = None) -> Run:
+    """A run that ended goes on from its newest checkpoint, with its own script and a fresh count of successors.
+
+    Raises:
+        WrightError: no such run, the host does not answer, or Slurm refuses.
+    """
+    run = f"{runs_folder(cluster)}/{name}"
+    command = _again(run)
+    done = remote.run(cluster.control.name, slurm.as_user(command, user), timeout_s=SUBMIT_LIMIT_S)
+    return Run(name, slurm.submitted(done, cluster.control.name, user), run, warnings(done.out))
+
+
+def job_record(
+    job: Job,
+    name: str,
+    now: float,
+    user: str | None,
+    *,
+    local: bool = False,
+    price: dict[str, Any] | None = None,
+    gpu: dict[str, Any] | None = None,
+    code: str | None = None,
+) -> str:
+    """What job.json holds: the job as it was read, who submitted it, when, what a GPU hour costs and can do."""
+    return json.dumps(
+        {"run": name, "user": user, "submitted": now, "local": local, "price": price, "gpu": gpu, "code": code,
+         "job": job.model_dump(mode="json")}, indent=2,
+    )  # fmt: skip
+
+
+def _as_owner(runs: str, steps: str, user: str | None) -> str:
+    # Everybody's runs lie side by side, and each belongs to its user: as in /tmp (mode 1777).
+    shared = f'[ "$(id -u)" != 0 ] || [ -d {shlex.quote(runs)} ] || install -d -m 1777 {shlex.quote(runs)}; '
+    return shared + slurm.as_user(steps, user)
+
+
+def _again(run: str) -> str:
+    return (
+        f"{_SETTINGS}cd {shlex.quote(run)} && rm -rf chain pulse stop cancelled ended.json standby.json && "
+        f"id=$(sbatch --parsable job.sh) && {_LAST} | tee -a jobs"
+    )

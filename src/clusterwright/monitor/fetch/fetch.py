@@ -1,0 +1,129 @@
+"""What a report is made of, with one ssh to the control host, or none on it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass, field
+from typing import Any
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.edge.bundler import HISTORY, bundle_script
+from clusterwright.edge.slurm import checked
+from clusterwright.edge.ssh import Remote
+from clusterwright.errors import WrightError
+from clusterwright.monitor.fetch import queries
+from clusterwright.monitor.gather.gather import PROMETHEUS, way
+from clusterwright.monitor.records import jobcomp, sacct
+from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.records.sacct import Bad
+from clusterwright.provision.render.slurm_settings import LOGS
+
+LIMIT_S = 60.0  # of each part: sacct reads a month of a large site in half a minute
+PARTS = {
+    "sacct": "Slurm's accounting", "jobcomp": "slurmctld's file of ended jobs", "queue": "the queue",
+    "prometheus": "Prometheus", "run": "the run's folder",
+}  # fmt: skip
+Values = dict[str, list[tuple[dict[str, str], float]]]
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Records with their steps, what was measured, the run or the runs; `missing` says what could not be asked."""
+
+    now: float
+    records: tuple[Record, ...] = ()
+    steps: tuple[Record, ...] = ()
+    values: Values = field(default_factory=dict)
+    run: dict[str, Any] | None = None
+    runs: tuple[dict[str, Any], ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+def of_month(cluster: Cluster, remote: Remote, begin: float, end: float) -> Fetched:
+    """All jobs that held anything between two moments.
+
+    Raises:
+        WrightError: the control host does not answer.
+    """
+    gpus = sum(group.gpus.count * len(group.names()) for group in cluster.nodes.values() if group.gpus)
+    return fetched(_ask(cluster, remote, "", begin, end, queries.of_month(begin, end, gpus)), cluster)
+
+
+def of_job(cluster: Cluster, remote: Remote, job: str) -> Fetched:
+    """One job, or a run with all its jobs. What was measured is asked once it is known when the job was.
+
+    Raises:
+        WrightError: the control host does not answer.
+    """
+    found = fetched(_ask(cluster, remote, job, 0.0, 0.0, {}), cluster)
+    held = [each for each in found.records if each.start is not None]
+    if not held or not cluster.monitoring.prometheus:
+        return found
+    last = held[-1]
+    begin, end = last.start or 0.0, last.end or found.now
+    again = fetched(_ask(cluster, remote, last.id, begin, end, queries.of_job(last.id, begin, end)), cluster)
+    missing = dict.fromkeys((*found.missing, *again.missing))
+    return Fetched(found.now, found.records, found.steps, again.values, found.run, missing=tuple(missing))
+
+
+def _ask(
+    cluster: Cluster, remote: Remote, job: str, begin: float, end: float, wanted: dict[str, str]
+) -> dict[str, Any]:
+    host = cluster.control.name
+    asked = {
+        "job": job, "begin": begin, "end": end, "fields": sacct.FIELDS, "mark": sacct.MARK, "limit_s": LIMIT_S,
+        "runs": f"{cluster.shared_folder}/runs" if cluster.shared_folder else "", "prometheus": PROMETHEUS,
+        "queries": wanted if cluster.monitoring.prometheus else {}, "accounting": cluster.accounting.enabled,
+        "jobcomp": f"{LOGS}/jobcomp.log",
+    }  # fmt: skip
+    command = f"python3 - {shlex.quote(json.dumps(asked))}"
+    done = way(cluster, remote).run(host, command, stdin=bundle_script(HISTORY), timeout_s=5 * LIMIT_S)
+    try:
+        document = json.loads(checked(done, host, "python3").out)
+    except ValueError as why:
+        raise WrightError.of(
+            "slurm-said",
+            f"{host} answered what is no report: {done.last_lines(2)}",
+            "try again; see its journal",
+        ) from why
+    return dict(document)
+
+
+def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
+    """The answer, read."""
+    missing = [f"{PARTS.get(part, part)}: {why}" for part, why in document.get("silent", {}).items()]
+    if not cluster.monitoring.prometheus:
+        missing.append(
+            "Prometheus is not set up (`monitoring.prometheus`): what GPUs and processors did is not known"
+        )
+    found, bad = _records(document)
+    if bad:
+        missing.append(
+            f"{len(bad)} lines of Slurm's could not be read, the first: line {bad[0].line}: {bad[0].why}"
+        )
+    values = {
+        name: [(dict(labels), float(value)) for labels, value in rows]
+        for name, rows in document.get("values", {}).items()
+    }
+    return Fetched(
+        float(document.get("now") or 0), tuple(each for each in found if "." not in each.id),
+        tuple(each for each in found if "." in each.id), values, document.get("run"),
+        tuple(document.get("runs") or ()), tuple(missing),
+    )  # fmt: skip
+
+
+def _records(document: dict[str, Any]) -> tuple[list[Record], list[Bad]]:
+    """Of all texts; slurmctld's file has times of its own zone."""
+    found: list[Record | Bad] = []
+    for name in ("sacct", "queue"):
+        text = str(document.get(name) or "")
+        if text.strip():
+            found += sacct.read(text.split("\n"), sacct.MARK)
+    zone_s = float(document.get("zone_s") or 0)
+    for each in jobcomp.read(str(document.get("jobcomp") or "").split("\n")):
+        found.append(each if isinstance(each, Bad) else each.moved(-zone_s))
+    records = [each for each in found if isinstance(each, Record)]
+    return sorted(records, key=lambda each: each.start or 0.0), [
+        each for each in found if isinstance(each, Bad)
+    ]

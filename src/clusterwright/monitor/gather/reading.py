@@ -1,0 +1,63 @@
+"""The picture out of the document that was brought from the control host; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from clusterwright.monitor.gather.alerts import alerts
+from clusterwright.monitor.gather.jobs import jobs
+from clusterwright.monitor.gather.nodes import Place, nodes, unheard
+from clusterwright.monitor.gather.teams import teams
+from clusterwright.monitor.picture import Job, Node, Picture
+from clusterwright.monitor.picture.lacks import PARTS, lack
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the cluster file says: the name, where nodes stand, teams' shares, and parts that are not set up at all."""
+
+    name: str
+    places: Mapping[str, Place] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+
+def picture_of(document: Mapping[str, Any], known: Known) -> Picture:
+    """All that was said; what is missing is named."""
+    said, silent, measures = document["said"], document["silent"], document["measures"]
+    queue = jobs(said.get("jobs", ""), document["mark"], document["runs"])
+    on: dict[str, tuple[str, ...]] = {}
+    for _, job in queue:
+        for name in job.nodes:
+            on[name] = (*on.get(name, ()), job.id)
+    ids = {number: job.id for number, job in queue}
+    if "nodes" in silent:
+        shown = unheard(known.places, measures)
+    else:
+        shown = nodes(said.get("nodes", ""), known.places, measures, on, ids)
+    every = [job for _, job in queue]
+    accounts = teams(said.get("shares", ""), every, known.shares)
+    return Picture(
+        known.name, float(document["now"]), shown, _used(every, shown), accounts,
+        alerts(document["alerts"]), tuple(missing(silent, known.absent)),
+    )  # fmt: skip
+
+
+def missing(silent: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
+    """A line for each part that did not answer, or was never set up."""
+    return [lack(part, absent.get(part, silent[part])) for part in PARTS if part in silent]
+
+
+def _used(queue: list[Job], shown: tuple[Node, ...]) -> tuple[Job, ...]:
+    """Each job with the mean use of its GPUs."""
+    seen: dict[str, list[float]] = {}
+    for node in shown:
+        for gpu in node.gpus:
+            if gpu.job and gpu.utilisation is not None:
+                seen.setdefault(gpu.job, []).append(gpu.utilisation)
+    return tuple(
+        replace(job, utilisation=sum(seen[job.id]) / len(seen[job.id])) if job.id in seen else job
+        for job in queue
+    )

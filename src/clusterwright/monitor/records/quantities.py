@@ -1,0 +1,97 @@
+"""Times, spans, sizes and resources in the forms in which Slurm writes them."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from functools import lru_cache
+
+_CLOCK = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[nc]?")
+_NOTHING = frozenset({"", "Unknown", "None", "N/A", "(null)", "INVALID"})
+ENDLESS = frozenset({"UNLIMITED", "Partition_Limit"})
+_DAY_S, _CLOCK_LENGTH = 86400, 8
+_FIRST, _MONTHS = 1970, 12
+
+
+def moment(text: str) -> float | None:
+    """Seconds since the epoch of `2026-11-23T02:50:00` (taken as UTC) or `1763866200`; None for a time that is none.
+
+    Raises:
+        ValueError: it is no time at all.
+    """
+    if text in _NOTHING:
+        return None
+    if text.isdigit():
+        return float(text)
+    date, _, clock = text.partition("T")
+    if len(clock) != _CLOCK_LENGTH or clock[2] != ":" or clock[5] != ":":
+        raise ValueError(f"`{text[:40]}` is no time")
+    hours, minutes, seconds = int(clock[:2]), int(clock[3:5]), int(clock[6:])
+    if hours > 23 or minutes > 59 or seconds > 60:
+        raise ValueError(f"`{text[:40]}` is no time")
+    return float(_day(date) + 3600 * hours + 60 * minutes + seconds)
+
+
+@lru_cache(maxsize=4096)
+def _day(text: str) -> int:
+    found = _DATE.fullmatch(text)
+    year, month, day = map(int, found.groups()) if found else (0, 0, 0)
+    if (
+        not found
+        or year < _FIRST
+        or not 1 <= month <= _MONTHS
+        or not 1 <= day <= calendar.monthrange(year, month)[1]
+    ):
+        raise ValueError(f"`{text[:40]}` is no date")
+    return calendar.timegm((year, month, day, 0, 0, 0))
+
+
+@lru_cache(maxsize=65536)
+def span(text: str) -> float | None:
+    """Seconds of `1-02:30:00`, `02:30:00`, `30:00` or `00:01.250`; None for one without end, or that is not known.
+
+    Raises:
+        ValueError: it is no span.
+    """
+    if text in _NOTHING or text in ENDLESS:
+        return None
+    found = _CLOCK.fullmatch(text)
+    if not found:
+        raise ValueError(f"`{text[:40]}` is no span of time")
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return float(days * _DAY_S + hours * 3600 + minutes * 60 + seconds)
+
+
+def size(text: str) -> int | None:
+    """Bytes of `4000M`, `1.50G`, `12345K`, `0`; older releases end it in n or c (each host, each CPU)."""
+    found = _SIZE.fullmatch(text)
+    return int(float(found[1]) * _UNITS[found[2]]) if found else None
+
+
+@lru_cache(maxsize=65536)
+def resources(text: str) -> dict[str, str]:
+    """`cpu=8,gres/gpu=4,gres/gpu:a100=4,mem=64G,node=1` by name."""
+    return dict(part.split("=", 1) for part in text.split(",") if "=" in part)
+
+
+def gpus(text: str) -> int:
+    """How many GPUs resources hold; where only types are counted, all of them together."""
+    found = resources(text)
+    if "gres/gpu" in found:
+        return _whole(found["gres/gpu"])
+    return sum(_whole(count) for name, count in found.items() if name.startswith("gres/gpu:"))
+
+
+def whole(text: str) -> int:
+    """A count, as `12` or `1.5K`; 0 for what is none."""
+    return _whole(text)
+
+
+def _whole(text: str) -> int:
+    if text.isdigit():
+        return int(text)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KM])", text)
+    return int(float(found[1]) * (1000 if found[2] == "K" else 1_000_000)) if found else 0

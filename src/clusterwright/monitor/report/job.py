@@ -1,0 +1,170 @@
+"""The report of one job, in the shape that users of jobstats know; and what its run tells beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from clusterwright.monitor.picture.visible import visible
+from clusterwright.monitor.report.job_advice import advice, ledger
+from clusterwright.monitor.report.job_facts import GpuUse, HostUse, JobFacts
+from clusterwright.monitor.report.job_run import run_parts
+from clusterwright.monitor.report.money import Price, cost, energy
+from clusterwright.monitor.report.report import (
+    Bar,
+    Both,
+    Figure,
+    Part,
+    Report,
+    clock,
+    gib,
+    percent,
+    ratio,
+    span,
+)
+
+SHOWN = 64  # GPUs and hosts that have a line of their own; of more, those that did least
+
+
+def report(facts: JobFacts, cluster: str, price: Price | None = None, gpu_watts: float = 0.0) -> Report:
+    """All that is known; what nobody can say has a dash, and is in `missing` with the reason."""
+    record = facts.record
+    hours = record.gpus * facts.ran_s / 3600
+    title = (
+        f"Job {visible(record.id)}, {visible(record.name)}",
+        f"任务 {visible(record.id)}, {visible(record.name)}",
+    )
+    figures = (
+        Figure(("GPU use", "GPU 利用率"), percent(facts.gpu)),
+        Figure(("processor use", "CPU 利用率"), percent(facts.cpu)),
+        Figure(("goodput", "有效产出"), percent(ledger(facts).get("goodput"))),
+        Figure(("GPU hours", "GPU 小时"), f"{hours:.1f}"),
+    )
+    measured = [each.watts for each in facts.gpus if each.watts is not None]
+    watts = sum(measured) if measured else gpu_watts * record.gpus
+    parts = [
+        Part(("The job", "任务"), rows=tuple(_rows(facts, cluster)), heads=(("", ""), ("", ""))),
+        Part(("Overall", "总体利用率"), bars=tuple(_overall(facts))),
+        *_details(facts),
+        *run_parts(facts),
+        _money(hours, price, energy(watts * facts.ran_s, measured=bool(measured), known=bool(watts))),
+    ]
+    return Report(
+        title, figures, tuple(parts), tuple(advice(facts)), facts.missing, footer=cluster, table=1,
+        data=_data(facts, hours, price, watts),
+    )  # fmt: skip
+
+
+def _rows(facts: JobFacts, cluster: str) -> Iterator[tuple[str, str]]:
+    record = facts.record
+    run = str((facts.run.get("status") or {}).get("run", ""))
+    rows = {
+        "Job ID": record.id, "User/Account": f"{record.user or '-'}/{record.account or '-'}", "Job name": record.name,
+        "Run": run, "State": record.state, "Hosts": f"{record.host_count} {record.hosts}".strip(),
+        "CPU cores": str(record.cpus or "-"), "CPU memory": gib(record.memory), "GPUs": str(record.gpus),
+        "QOS/Partition": f"{record.qos or '-'}/{record.partition or '-'}", "Cluster": cluster,
+        "Waited": span(record.waited_s), "Run time": clock(facts.ran_s), "Time limit": clock(record.limit_s),
+        "Exit code": record.exit_code,
+        "Earlier jobs of the run": ", ".join(each.id for each in facts.earlier[-8:]),
+    }  # fmt: skip
+    for name, value in rows.items():
+        if value:
+            yield name, visible(value, 200)
+
+
+def _overall(facts: JobFacts) -> Iterator[Bar]:
+    used, given = facts.memory
+    yield Bar(("CPU utilization", "CPU 利用率"), facts.cpu)
+    yield Bar(("CPU memory usage", "内存使用"), ratio(used, given), f"{gib(used)}/{gib(given)}")
+    if facts.record.gpus or facts.gpus:
+        yield Bar(("GPU utilization", "GPU 利用率"), facts.gpu)
+        yield Bar(("GPU memory usage, of the fullest", "显存使用 (最满的一块)"), facts.gpu_memory)
+
+
+def _details(facts: JobFacts) -> Iterator[Part]:
+    """A bar for each host and each GPU; of thousands, those that did least."""
+    if facts.hosts:
+        idlest = sorted(facts.hosts, key=lambda each: _cpu(each, facts) or 0)[:SHOWN]
+        yield from _of_hosts(facts.hosts if len(facts.hosts) <= SHOWN else idlest, facts)
+    if facts.gpus:
+        least = sorted(facts.gpus, key=lambda each: each.utilisation or 0)[:SHOWN]
+        yield from _of_gpus(facts.gpus if len(facts.gpus) <= SHOWN else least)
+
+
+def _cpu(each: HostUse, facts: JobFacts) -> float | None:
+    return ratio(each.cpu_s, (each.cpus or 0) * facts.ran_s)
+
+
+def _of_hosts(hosts: Sequence[HostUse], facts: JobFacts) -> Iterator[Part]:
+    yield Part(
+        ("CPU utilization per host (time used/given)", "各主机 CPU 利用率 (已用/可用时间)"),
+        tuple(
+            Bar(
+                _same(each.name),
+                _cpu(each, facts),
+                f"{clock(each.cpu_s)}/{clock((each.cpus or 0) * facts.ran_s)}",
+            )
+            for each in hosts
+        ),
+    )
+    yield Part(
+        ("CPU memory per host (used/given)", "各主机内存 (已用/可用)"),
+        tuple(
+            Bar(
+                _same(each.name),
+                ratio(each.memory, each.memory_limit),
+                f"{gib(each.memory)}/{gib(each.memory_limit)}",
+            )
+            for each in hosts
+        ),
+    )
+
+
+def _of_gpus(gpus: Sequence[GpuUse]) -> Iterator[Part]:
+    names = [_same(f"{each.host} (GPU {each.index})") for each in gpus]
+    yield Part(
+        ("GPU utilization per GPU", "各 GPU 利用率"),
+        tuple(
+            Bar(name, each.utilisation, f"{each.watts:.0f} W" if each.watts else "")
+            for name, each in zip(names, gpus, strict=True)
+        ),
+    )
+    yield Part(
+        ("GPU memory per GPU (most used/total)", "各 GPU 显存 (最大/总量)"),
+        tuple(
+            Bar(name, ratio(each.memory, each.memory_total), f"{gib(each.memory)}/{gib(each.memory_total)}")
+            for name, each in zip(names, gpus, strict=True)
+        ),
+    )
+
+
+def _same(name: str) -> Both:
+    shown = visible(name)
+    return shown, shown
+
+
+def _money(hours: float, price: Price | None, energy_said: Both) -> Part:
+    said = [energy_said]
+    if price:
+        said.insert(0, cost(hours, price))
+    return Part(("Cost and energy", "成本与能耗"), said=tuple(said))
+
+
+def _data(facts: JobFacts, hours: float, price: Price | None, watts: float) -> dict[str, Any]:
+    used, given = facts.memory
+    status = {
+        name: value
+        for name, value in (facts.run.get("status") or {}).items()
+        if name not in ("metrics", "table")
+    }
+    return {
+        "schema": 1, "job": asdict(facts.record), "ran_s": facts.ran_s, "waited_s": facts.record.waited_s,
+        "cpu_ratio": facts.cpu, "gpu_ratio": facts.gpu, "gpu_memory_ratio": facts.gpu_memory,
+        "memory_used_bytes": used, "memory_given_bytes": given, "gpu_hours": hours,
+        "cost": None if price is None else hours * price.amount, "currency": price.currency if price else None,
+        "joules": watts * facts.ran_s if watts else None, "hosts": [asdict(each) for each in facts.hosts],
+        "gpus": [asdict(each) for each in facts.gpus], "run": status or None,
+        "slow": [list(row) for row in facts.run.get("slow") or ()],
+        "advice": [each[0] for each in advice(facts)], "missing": list(facts.missing),
+    }  # fmt: skip

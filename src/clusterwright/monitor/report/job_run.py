@@ -1,0 +1,120 @@
+"""What a job's run tells: where its time went, what broke, who was waited for, what checkpoints cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from clusterwright.monitor.picture.visible import visible
+from clusterwright.monitor.report.job_advice import ledger
+from clusterwright.monitor.report.job_facts import JobFacts
+from clusterwright.monitor.report.report import Bar, Both, Part, percent, ratio, span
+
+_FAILURES: tuple[Both, ...] = (("cause", "原因"), ("count", "次数"), ("first seen", "最初现象"))
+_SLOW: tuple[Both, ...] = (
+    ("rank", "rank"), ("host", "主机"), ("times the others", "为其他 rank 的倍数"), ("lost a step", "每步损失"),
+    ("from step", "起始步"), ("still", "仍在持续"),
+)  # fmt: skip
+_COMMUNICATION = {
+    "measured": (
+        "communication that nothing hid: {share} of the time in steps",
+        "未被计算掩盖的通信: 占训练步骤时间的 {share}",
+    ),
+    "bounded": (
+        "rank 0 waited {share} of the time in steps for gradients of others, slower ranks in it",
+        "rank 0 等待其他 rank 的梯度 (含等待慢 rank): 占训练步骤时间的 {share}",
+    ),
+    "alone": (
+        "communication: -, one rank has nobody to communicate with",
+        "通信: -, 只有一个 rank, 无需通信",
+    ),
+    "sharded": (
+        "communication: -, not measured of a sharded model, which waits in the middle of its computing",
+        "通信: -, 分片模型在计算过程中等待通信, 无法测量",
+    ),
+    "stages": (
+        "communication: -, not measured of a pipeline, whose stages wait in the middle of their computing",
+        "通信: -, 流水线各级在计算过程中互相等待, 无法测量",
+    ),
+    "other": (
+        "communication: -, measured only where DistributedDataParallel adds gradients up",
+        "通信: -, 仅在由 DistributedDataParallel 汇总梯度时测量",
+    ),
+    "": ("communication: -, the run does not say so", "通信: -, 该训练没有记录"),
+}
+_SAVES: tuple[Both, ...] = (
+    ("read", "已读事件"), ("stall each", "每次停顿"), ("interval", "间隔"), ("best interval", "最佳间隔"),
+)  # fmt: skip
+
+
+def run_parts(facts: JobFacts) -> Iterator[Part]:
+    """None where there is no run."""
+    found = ledger(facts)
+    if found:
+        yield _time(found, communication(facts))
+        yield _failures(found, (facts.run.get("status") or {}).get("failures") or ())
+        yield _slow(facts)
+        yield _checkpoints(facts, found)
+
+
+def _time(found: dict[str, Any], communicated: Both) -> Part:
+    bins: dict[str, float] = {
+        name: float(value) for name, value in (found.get("gpu_s") or {}).items() if value
+    }
+    total = sum(bins.values())
+    order = sorted(bins, key=lambda name: -bins[name])
+    count = len(found.get("failures") or ())
+    ettr, goodput, mttr = percent(found.get("ettr")), percent(found.get("goodput")), span(found.get("mttr_s"))
+    return Part(
+        ("Where the time went", "时间去向"),
+        tuple(
+            Bar((name, name), ratio(bins[name], total), f"{bins[name] / 3600:.2f} GPU h") for name in order
+        ),
+        said=(
+            (
+                f"ETTR {ettr}, goodput {goodput}, {count} failures, MTTR {mttr}",
+                f"ETTR {ettr}, 有效产出 {goodput}, 故障 {count} 次, MTTR {mttr}",
+            ),
+            communicated,
+        ),
+    )
+
+
+def communication(facts: JobFacts) -> Both:
+    """What of the time in steps it was; a dash with the reason where nobody measured it."""
+    found = facts.run.get("communication") or {}
+    known = str(found.get("known") or "")
+    if "share" not in found:
+        known = "" if known in ("measured", "bounded") else known
+    english, chinese = _COMMUNICATION.get(known, _COMMUNICATION[""])
+    share = percent(found.get("share"))
+    return english.format(share=share), chinese.format(share=share)
+
+
+def _failures(found: dict[str, Any], failures: Any) -> Part:
+    first: dict[str, str] = {}
+    for each in failures:
+        first.setdefault(str(each.get("why")), str(each.get("first") or ""))
+    rows = tuple(
+        (visible(why), str(count), visible(first.get(why, ""), 160))
+        for why, count in (found.get("failures_by_kind") or {}).items()
+    )
+    return Part(("Failures by cause", "按原因分类的故障"), heads=_FAILURES, rows=rows)
+
+
+def _slow(facts: JobFacts) -> Part:
+    rows = tuple(
+        (
+            str(rank), visible(str(host)), f"{float(times):.2f}", f"{float(lost_s) * 1000:.3g} ms", str(step),
+            "-" if end else "yes",
+        )
+        for rank, host, times, _, end, step, lost_s in facts.run.get("slow") or ()
+    )  # fmt: skip
+    return Part(("Ranks that all others waited for", "拖慢整体的 rank"), heads=_SLOW, rows=rows)
+
+
+def _checkpoints(facts: JobFacts, found: dict[str, Any]) -> Part:
+    saves, each = facts.run.get("saves") or (), found.get("checkpoint") or {}
+    spans = (span(each.get(name)) for name in ("stall_s", "interval_s", "best_interval_s"))
+    rows = ((str(len(saves)), *spans),) if saves else ()
+    return Part(("Checkpoints", "检查点"), heads=_SAVES, rows=rows)

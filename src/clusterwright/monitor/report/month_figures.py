@@ -1,0 +1,144 @@
+"""What a cluster, or one team of it, did in a month: figures of jobs, of runs, and of what was measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.report.job_facts import Values
+from clusterwright.monitor.report.report import ratio
+
+HOUR_S = 3600
+TOP = 10
+# Why a job ended badly, as Slurm says it; a user's own scancel is no failure.
+FAILED = {
+    "FAILED": "program", "NODE_FAIL": "host", "OUT_OF_MEMORY": "memory", "TIMEOUT": "time limit",
+    "BOOT_FAIL": "host", "DEADLINE": "time limit",
+}  # fmt: skip
+NOBODY = "-"
+
+
+@dataclass(frozen=True)
+class Span:
+    """What is asked for: a time, and what the cluster had; `team` is empty for all."""
+
+    begin: float
+    end: float  # not later than now
+    gpus: int
+    team: str = ""
+
+    @property
+    def room_h(self) -> float:
+        """GPU hours that there were."""
+        return self.gpus * (self.end - self.begin) / HOUR_S
+
+
+@dataclass
+class Sum:
+    """Of some jobs together: of a team, of a user, of all."""
+
+    jobs: int = 0
+    held_h: float = 0.0  # GPU hours
+    waits_s: list[float] = field(default_factory=list)
+    failed: Counter[str] = field(default_factory=Counter)
+    failed_h: float = 0.0  # GPU hours of jobs that failed
+    busy_h: float | None = None
+    idle_h: float | None = None
+    measured_h: float | None = None
+    joules: float | None = None
+
+    @property
+    def use(self) -> float | None:
+        """Of the GPU hours that were measured, the part in which GPUs worked."""
+        return ratio(self.busy_h, self.measured_h)
+
+    @property
+    def idle(self) -> float | None:
+        """Of the same, the part in which they did nothing."""
+        return ratio(self.idle_h, self.measured_h)
+
+
+@dataclass
+class Month:
+    """All figures; hours are GPU hours."""
+
+    span: Span
+    all: Sum
+    teams: dict[str, Sum]
+    users: dict[str, Sum]
+    top: list[tuple[Record, float]]  # jobs with the hours that they held in this time
+    broken: Counter[str] = field(default_factory=Counter)  # failures inside runs, by kind
+    lost_h: dict[str, float] = field(default_factory=dict)  # bins of the runs' ledgers
+    joules: float | None = None
+    missing: tuple[str, ...] = ()
+
+    @property
+    def utilisation(self) -> float | None:
+        """Held over what there was."""
+        return ratio(self.all.held_h, self.span.room_h)
+
+
+def month(
+    span: Span, records: Sequence[Record], runs: Iterable[Mapping[str, Any]], values: Values,
+    missing: tuple[str, ...] = (),
+) -> Month:  # fmt: skip
+    """Worked out. A record that comes twice, as a requeued job's does, counts each time that it held hosts."""
+    mine = [each for each in records if not span.team or each.account == span.team]
+    found = Month(span, Sum(), {}, {}, [], missing=missing)
+    ids = {each.id for each in mine}
+    for each in mine:
+        hours = each.gpus * each.held_s(span.begin, span.end) / HOUR_S
+        for total in (
+            found.all,
+            found.teams.setdefault(each.account or NOBODY, Sum()),
+            found.users.setdefault(each.user or NOBODY, Sum()),
+        ):
+            _add(total, each, hours, span)
+        if hours:
+            found.top.append((each, hours))
+    found.top = sorted(found.top, key=lambda pair: -pair[1])[:TOP]
+    for run in runs:
+        if not span.team or ids & set(map(str, run.get("jobs") or ())):
+            found.broken.update(str(each.get("why")) for each in run.get("failures") or ())
+            for name, seconds in (run.get("gpu_s") or {}).items():
+                found.lost_h[name] = found.lost_h.get(name, 0.0) + float(seconds) / HOUR_S
+    _measured(found, values)
+    return found
+
+
+def _add(total: Sum, record: Record, hours: float, span: Span) -> None:
+    total.jobs += 1
+    total.held_h += hours
+    waited_s = record.waited_s
+    if waited_s is not None and record.start is not None and span.begin <= record.start < span.end:
+        total.waits_s.append(waited_s)
+    why = FAILED.get(record.state)
+    if why and record.end is not None and span.begin <= record.end < span.end:
+        total.failed[why] += 1
+        total.failed_h += hours
+
+
+def _measured(found: Month, values: Values) -> None:
+    """What Prometheus says, by account."""
+    for name, attribute, unit in (
+        ("busy_s", "busy_h", HOUR_S), ("idle_s", "idle_h", HOUR_S), ("measured_s", "measured_h", HOUR_S),
+        ("joules", "joules", 1),
+    ):  # fmt: skip
+        for labels, value in values.get(name, ()):
+            team = labels.get("account") or NOBODY
+            if found.span.team and team != found.span.team:
+                continue
+            for total in (found.all, found.teams.setdefault(team, Sum())):
+                setattr(total, attribute, (getattr(total, attribute) or 0.0) + value / unit)
+    found.joules = found.all.joules
+    if not found.span.team:
+        found.joules = next((value for _, value in values.get("all_joules", ())), found.joules)
+
+
+def quantile(values: Sequence[float], part: float) -> float | None:
+    """The smallest value that so much of all does not exceed; None of nothing."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * round(part * 100) // 100) - 1)] if ordered else None

@@ -1,0 +1,242 @@
+"""The model of Slurm: jobs come, start in the order of their priority, are backfilled, and end.
+
+What it has of Slurm: partitions with tiers, limits and exclusive hosts; multifactor priority with the fair tree and
+decay; limits of teams, users and qualities of service; head-room; the main pass, which stops in a partition at the
+first job that finds no room; backfill each half minute, which keeps hosts for those before. What it has not: memory,
+preemption, reservations, topology, licences, arrays as one entry, hosts that fail, and the seconds of prologs.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import insort
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from clusterwright.monitor.simulate.fairshare import FairTree
+from clusterwright.monitor.simulate.hosts import Host, Hosts, Need, Plan
+from clusterwright.monitor.simulate.limits import Limits
+from clusterwright.monitor.simulate.settings import CALC_S, MAX_AGE_S, WEIGHTS, Queue, Settings
+from clusterwright.monitor.simulate.trace import TraceJob
+
+# Jobs for which backfill keeps hosts in one pass. Slurm does so for all that it tests; those so far behind start
+# later than all that could be hindered by them, and each costs the model as much as all before it.
+KEPT = 30
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A job in the queue."""
+
+    number: int
+    job: TraceJob
+    need: Need
+    queue: Queue
+    limit_s: float
+    priority: float = 0.0
+
+    @property
+    def order(self) -> tuple[float, float, float, int]:
+        """Lower goes first."""
+        return (-self.queue.tier, -self.priority, self.job.submit, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A job that had its turn."""
+
+    job: TraceJob
+    start: float
+    end: float
+    gpus: int  # asked, over all hosts
+    held: int  # what nobody else could have meanwhile
+    cpus: int
+    cut: bool  # at the partition's longest time
+
+
+@dataclass(slots=True)
+class Outcome:
+    """All that ran in the order in which it started, and what could never run, with the reason."""
+
+    settings: Settings
+    ran: list[Ran] = field(default_factory=list)
+    never: list[tuple[TraceJob, str]] = field(default_factory=list)
+    moved: int = 0  # jobs of partitions that are not in the file, sent to the default one
+
+
+def simulate(jobs: Sequence[TraceJob], settings: Settings) -> Outcome:
+    """Replay them."""
+    return _Slurm(settings).run(jobs)
+
+
+class _Slurm:
+    """One replay."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._hosts, self._limits = settings, Hosts(settings), Limits(settings)
+        self._tree = FairTree(settings.accounts, settings.half_life_s)
+        self._factors: dict[tuple[str, str], float] = {}
+        self._waiting: list[tuple[tuple[float, float, float, int], Waiting]] = []
+        self._running: dict[int, tuple[Waiting, list[Host], float]] = {}
+        self._ends: list[tuple[float, int]] = []
+        self._now = self._calculated = self._filled = float("-inf")
+        self._changed = False
+        self._charged: dict[int, float] = {}
+        self._out = Outcome(settings)
+        self._best = max((each.priority for each in settings.qualities.values()), default=0)
+
+    def run(self, jobs: Sequence[TraceJob]) -> Outcome:
+        for job in jobs:  # Slurm knows all who may send jobs before they do
+            self._tree.know(job.team, job.user)
+        coming = list(enumerate(jobs))[::-1]
+        while coming or self._ends or (self._waiting and self._changed):
+            self._now = self._next(coming)
+            while self._ends and self._ends[0][0] <= self._now:
+                self._end(heapq.heappop(self._ends)[1])
+            while coming and coming[-1][1].submit <= self._now:
+                self._submit(*coming.pop())
+            self._calculate()
+            self._main_pass()
+            if self._changed and self._now >= self._filled + self._settings.backfill_s:
+                self._backfill()
+        self._out.never += [(each.job, "it waits still when all else is over") for _, each in self._waiting]
+        return self._out
+
+    def _next(self, coming: Sequence[tuple[int, TraceJob]]) -> float:
+        """When something happens: a job comes or ends, or backfill's turn comes after a change."""
+        moments = [coming[-1][1].submit] if coming else []
+        moments += [self._ends[0][0]] if self._ends else []
+        if self._changed and self._waiting:
+            moments.append(self._filled + self._settings.backfill_s)
+        return max(self._now, min(moments))
+
+    def _submit(self, number: int, job: TraceJob) -> None:
+        name = job.partition if job.partition in self._settings.queues else self._settings.default_queue
+        self._out.moved += bool(job.partition) and name != job.partition
+        queue = self._settings.queues[name]
+        need = _need(job, queue, self._settings)
+        why = "" if self._hosts.could_ever(need) else "more than there is"
+        why = why or self._limits.ever(job, need, queue)
+        if why:
+            self._out.never.append((job, why))
+            return
+        each = Waiting(number, job, need, queue, self._limit(job, queue))
+        each.priority = self._priority(each)
+        insort(self._waiting, (each.order, each), key=lambda row: row[0])
+        self._changed = True
+
+    def _limit(self, job: TraceJob, queue: Queue) -> float:
+        quality = self._settings.qualities.get(job.qos)
+        most = min(queue.max_s, quality.max_s or queue.max_s) if quality else queue.max_s
+        asked = job.limit_s if self._settings.limits_known else None
+        return min(most, asked if asked is not None else queue.default_s)
+
+    def _calculate(self) -> None:
+        """Each five minutes: use decays and is charged, and all priorities are new."""
+        if self._settings.fifo or self._now < self._calculated + CALC_S:
+            return
+        self._calculated = self._now
+        self._tree.decay(self._now)
+        for number in list(self._running):
+            self._charge(number)
+        self._factors = self._tree.factors()
+        for _, each in self._waiting:
+            each.priority = self._priority(each)
+        self._waiting = sorted(((each.order, each) for _, each in self._waiting), key=lambda row: row[0])
+        self._changed = self._changed or bool(self._waiting)
+
+    def _priority(self, each: Waiting) -> float:
+        if self._settings.fifo:
+            return 0.0
+        job, need, settings = each.job, each.need, self._settings
+        quality = settings.qualities.get(job.qos)
+        gone = min(1.0, max(0.0, self._now - job.submit) / MAX_AGE_S)
+        hosts = sum(len(kind.names) for kind in settings.kinds.values())
+        size = (need.hosts / hosts + need.hosts * need.cpus / settings.cpus) / 2
+        share = self._factors.get((job.team, job.user), 1.0)
+        parts = {
+            "qos": quality.priority / self._best if quality and self._best else 0.0,
+            "fairshare": share, "age": gone, "size": size,
+        }  # fmt: skip
+        return sum(WEIGHTS[name] * part for name, part in parts.items())
+
+    def _main_pass(self) -> None:
+        """In order; a partition's first job without room stops that partition."""
+        full: set[str] = set()
+        for row in list(self._waiting):
+            each = row[1]
+            if each.queue.name in full or not self._limits.now(each.job, each.need, each.queue):
+                continue
+            on = self._hosts.place(each.need)
+            if on is None:
+                full.add(each.queue.name)
+                if len(full) == len(self._settings.queues):
+                    return
+                continue
+            self._start(row, on)
+
+    def _backfill(self) -> None:
+        """In order, each that finds room now without being in the way of one before it."""
+        self._filled, self._changed = self._now, False
+        if not self._hosts.free():
+            return
+        plan, kept = Plan(self._hosts, self._now), 0
+        hopeless: dict[
+            Need, float
+        ] = {}  # what found no room, and for how long it wanted some: longer finds none either
+        for row in self._waiting[: self._settings.tests]:
+            each = row[1]
+            if not self._limits.now(each.job, each.need, each.queue):
+                continue
+            until = self._now + each.limit_s
+            if each.limit_s < hopeless.get(each.need, float("inf")):
+                on = self._hosts.place(each.need, plan, until)
+                if on is not None:
+                    plan.take(on, each.need, self._now, until)
+                    self._start(row, on)
+                    continue
+                hopeless[each.need] = each.limit_s
+            if kept < KEPT:
+                kept += plan.keep(each.need, each.limit_s, self._settings.window_s) is not None
+
+    def _start(self, row: tuple[tuple[float, float, float, int], Waiting], on: list[Host]) -> None:
+        each = row[1]
+        self._waiting.remove(row)
+        self._hosts.take(each.number, each.need, on, self._now + each.limit_s)
+        self._limits.take(each.job, each.need, each.queue)
+        lasts_s = min(each.job.run_s, each.limit_s if self._settings.limits_known else each.queue.max_s)
+        self._running[each.number] = (each, on, self._now)
+        self._charged[each.number] = self._now
+        heapq.heappush(self._ends, (self._now + lasts_s + self._settings.after_s, each.number))
+        held = sum(host.gpus if each.need.whole else each.need.gpus for host in on)
+        self._out.ran.append(
+            Ran(
+                each.job, self._now, self._now + lasts_s, each.need.hosts * each.need.gpus, held,
+                each.need.hosts * each.need.cpus, lasts_s < each.job.run_s,
+            )
+        )  # fmt: skip
+
+    def _end(self, number: int) -> None:
+        self._charge(number)
+        each, on, _ = self._running.pop(number)
+        self._hosts.give(number, on)
+        self._limits.take(each.job, each.need, each.queue, -1)
+        self._changed = True
+
+    def _charge(self, number: int) -> None:
+        each = self._running[number][0]
+        held_s = self._now - self._charged[number]
+        self._charged[number] = self._now
+        self._tree.charge(each.job.team, each.job.user, held_s * self._limits.billed(each.need))
+
+
+def _need(job: TraceJob, queue: Queue, settings: Settings) -> Need:
+    """The same GPUs on our hosts: a job of another site's larger hosts is spread over more of ours."""
+    kinds = tuple(key for key in queue.kinds if settings.kinds[key].gpus or not job.gpus)
+    gpus = max((settings.kinds[key].gpus for key in kinds), default=0)
+    cpus = max((settings.kinds[key].cpus for key in kinds), default=1)
+    hosts, each, used = job.hosts, job.gpus, job.cpus
+    if each > gpus > 0:
+        hosts = -(-job.hosts * job.gpus // gpus)
+        each, used = gpus, -(-job.hosts * job.cpus // hosts)
+    return Need(hosts, each, max(1, min(used, cpus)), queue.exclusive, kinds)

@@ -1,0 +1,134 @@
+"""A trace of teams that share a cluster, made up: days and nights, many small jobs and few that last.
+
+The shape is what published traces of GPU clusters have in common (Philly, 2019; Helios, 2021; Alibaba PAI, 2022):
+most jobs ask for one GPU, most GPU time is in few long jobs over whole hosts, run times spread over five decades,
+and nights and week-ends are quieter. The figures below are ours, chosen within what those report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from clusterwright.monitor.simulate.trace import TraceJob
+
+Draw = Callable[[], float]  # evenly between 0 and 1, as random.Random(seed).random
+
+DAY_S, HOUR_S, MINUTE_S = 86400.0, 3600.0, 60.0
+MORNING, EVENING, SATURDAY_SUNDAY = 7, 22, (5, 6)
+NIGHT, WEEKEND = 0.3, 0.5  # of the rate at noon of a working day
+# GPUs of a job and how many of a hundred ask for so many; whole hosts from eight on.
+SIZES = ((1, 46), (2, 16), (4, 14), (8, 14), (16, 6), (32, 3), (64, 1))
+MEDIAN_S, SPREAD, LONGER = 1500.0, 1.6, 0.35  # log-normal; a job of n GPUs runs n ** LONGER as long
+SHORTEST_S, LONGEST_S = 60.0, 4 * DAY_S
+NO_LIMIT, SHORT_S = 0.25, 4 * HOUR_S  # so many of the jobs that are shorter name no time
+LOOSE = (1.2, 4.0)  # what is asked over what is needed
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A team: its name, the part of all GPU time that it asks for, how many users, and its largest job in GPUs."""
+
+    name: str
+    demand: float
+    users: int
+    largest: int
+
+
+FIVE = (
+    Group("vision", 0.34, 6, 32),
+    Group("language", 0.30, 5, 64),
+    Group("robotics", 0.16, 4, 8),
+    Group("biology", 0.14, 3, 8),
+    Group("students", 0.06, 12, 2),
+)
+
+
+def groups(count: int, names: Sequence[str] = ()) -> tuple[Group, ...]:
+    """The first so many of the five, under a site's own names as far as there are any; they ask for all of the load."""
+    chosen = FIVE[:count]
+    total = sum(each.demand for each in chosen)
+    return tuple(
+        replace(each, demand=each.demand / total, name=names[place] if place < len(names) else each.name)
+        for place, each in enumerate(chosen)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How large and how long a trace: `load` is the GPU time asked over what there is in that time."""
+
+    days: float
+    load: float
+    gpus: int
+    gpus_per_host: int
+    cpus_per_gpu: int
+    groups: Sequence[Group] = FIVE
+
+
+def generated(wish: Wish, draw: Draw) -> list[TraceJob]:
+    """Jobs of all teams until their load is reached, by the time of their submission; day 0 is a Monday."""
+    wanted_s = wish.load * wish.gpus * wish.days * DAY_S
+    found: list[TraceJob] = []
+    for group in wish.groups:
+        left_s, number = group.demand * wanted_s, 0
+        while left_s > 0:
+            number += 1
+            gpus = _size(min(group.largest, wish.gpus // 2), draw)
+            run_s = min(_run(gpus, draw), max(SHORTEST_S, left_s / gpus))
+            left_s -= gpus * run_s
+            found.append(_job(wish, group, number, gpus, run_s, draw))
+    return sorted(found, key=lambda job: (job.submit, job.id))
+
+
+def _job(wish: Wish, group: Group, number: int, gpus: int, run_s: float, draw: Draw) -> TraceJob:
+    hosts = max(1, gpus // wish.gpus_per_host)
+    each = gpus // hosts
+    user = f"{group.name}{1 + int(draw() ** 2 * group.users)}"  # some users send much more than others
+    return TraceJob(
+        f"{group.name}-{number}", group.name, user, _moment(wish.days, draw), run_s, _limit(run_s, draw), hosts, each,
+        each * wish.cpus_per_gpu,
+    )  # fmt: skip
+
+
+def _size(most: int, draw: Draw) -> int:
+    fitting = [(gpus, count) for gpus, count in SIZES if gpus <= max(1, most)]
+    at = draw() * sum(count for _, count in fitting)
+    for gpus, count in fitting:
+        at -= count
+        if at <= 0:
+            return gpus
+    return fitting[-1][0]
+
+
+def _run(gpus: int, draw: Draw) -> float:
+    normal = math.sqrt(-2 * math.log(max(draw(), 1e-12))) * math.cos(2 * math.pi * draw())
+    return min(LONGEST_S, max(SHORTEST_S, MEDIAN_S * math.pow(gpus, LONGER) * math.exp(SPREAD * normal)))
+
+
+def _limit(run_s: float, draw: Draw) -> float | None:
+    if draw() < NO_LIMIT and run_s < SHORT_S:
+        return None
+    low, high = LOOSE
+    quarter = 15 * MINUTE_S
+    return max(quarter, math.ceil(run_s * (low + (high - low) * draw()) / quarter) * quarter)
+
+
+def _moment(days: float, draw: Draw) -> float:
+    """A time at which people are at work, more likely than not."""
+    while True:
+        at = draw() * days * DAY_S
+        if draw() <= rate(at):
+            return at
+
+
+def rate(at: float) -> float:
+    """How much is sent at a time, over what is at noon of a working day."""
+    hour, day = at % DAY_S / HOUR_S, int(at // DAY_S) % 7
+    awake = (
+        max(0.0, math.sin(math.pi * (hour - MORNING) / (EVENING - MORNING)))
+        if MORNING < hour < EVENING
+        else 0.0
+    )
+    return (NIGHT + (1 - NIGHT) * awake) * (WEEKEND if day in SATURDAY_SUNDAY else 1.0)

@@ -1,0 +1,91 @@
+"""What teams, users, qualities of service and head-room allow to run at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from clusterwright.monitor.simulate.hosts import Need
+from clusterwright.monitor.simulate.settings import Account, Quality, Queue, Settings
+from clusterwright.monitor.simulate.trace import TraceJob
+from clusterwright.provision.render.slurm_nodes import GPU_BILLED
+
+Key = tuple[str, ...]
+
+
+class Limits:
+    """What is held of each, in GPUs, jobs and what is billed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._held: Counter[Key] = Counter()
+
+    def ever(self, job: TraceJob, need: Need, queue: Queue) -> str:
+        """Why it can never run, whatever else does; empty where it can."""
+        quality = self._settings.qualities.get(job.qos)
+        if quality and quality.max_gpus_per_job is not None and _gpus(need) > quality.max_gpus_per_job:
+            return f"more GPUs than the quality of service {job.qos} gives one job"
+        for key, amount, most in self._rules(job, need, queue):
+            if amount > most:
+                return f"more than {'/'.join(key)} may hold at all"
+        return ""
+
+    def now(self, job: TraceJob, need: Need, queue: Queue) -> bool:
+        """Whether it may start."""
+        return all(self._held[key] + amount <= most for key, amount, most in self._rules(job, need, queue))
+
+    def take(self, job: TraceJob, need: Need, queue: Queue, sign: int = 1) -> None:
+        """It has started, or with -1 ended."""
+        for key, amount, _ in self._rules(job, need, queue):
+            self._held[key] += sign * amount
+
+    def _rules(self, job: TraceJob, need: Need, queue: Queue) -> Iterator[tuple[Key, int, float]]:
+        """What is counted, how much of it this job takes, and how much there may be."""
+        gpus = _gpus(need)
+        if queue.most_billed is not None:
+            yield ("head-room", queue.name), self.billed(need), queue.most_billed
+        quality = self._settings.qualities.get(job.qos)
+        yield from _of_quality(job, gpus, quality)
+        for account in self._above(job.team):
+            # What a quality of service says of GPUs goes before what teams may hold.
+            if account.max_gpus is not None and not (quality and quality.max_gpus is not None):
+                yield ("team", account.name, "GPUs"), gpus, account.max_gpus
+            if account.max_jobs is not None:
+                yield ("team", account.name, "jobs"), 1, account.max_jobs
+        own = self._settings.accounts.get(job.team)
+        if (
+            own
+            and own.max_gpus_per_user is not None
+            and not (quality and quality.max_gpus_per_user is not None)
+        ):
+            yield ("user", job.team, job.user), gpus, own.max_gpus_per_user
+
+    def billed(self, need: Need) -> int:
+        """MAX_TRES: the larger of its GPUs and of the GPUs to whose share its processors come."""
+        most = 0.0
+        for key in need.kinds:
+            kind = self._settings.kinds[key]
+            gpus, cpus = (kind.gpus, kind.cpus) if need.whole else (need.gpus, need.cpus)
+            by_cpu = cpus * kind.gpus / kind.cpus if kind.gpus else cpus / kind.cpus
+            most = max(most, gpus, by_cpu)
+        return int(most * need.hosts * GPU_BILLED)
+
+    def _above(self, team: str) -> Iterator[Account]:
+        while team in self._settings.accounts:
+            yield self._settings.accounts[team]
+            team = self._settings.accounts[team].parent
+
+
+def _of_quality(job: TraceJob, gpus: int, quality: Quality | None) -> Iterator[tuple[Key, int, float]]:
+    if quality is None:
+        return
+    if quality.max_gpus is not None:
+        yield ("qos", job.qos), gpus, quality.max_gpus
+    if quality.max_gpus_per_user is not None:
+        yield ("qos", job.qos, job.user, "GPUs"), gpus, quality.max_gpus_per_user
+    if quality.max_jobs_per_user is not None:
+        yield ("qos", job.qos, job.user, "jobs"), 1, quality.max_jobs_per_user
+
+
+def _gpus(need: Need) -> int:
+    return need.hosts * need.gpus

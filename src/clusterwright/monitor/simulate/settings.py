@@ -1,0 +1,175 @@
+"""What of a cluster's settings the model knows: those of our file, and Slurm's own where nobody sets anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.slurm import Partition
+from clusterwright.provision.render.accounts import headroom_gpus
+from clusterwright.provision.render.slurm_nodes import GPU_BILLED
+from clusterwright.provision.render.slurm_scheduler import window_min
+
+# As provision/render/slurm_accounting.py writes them; a test holds the two together.
+WEIGHTS = {"qos": 200000, "fairshare": 100000, "age": 20000, "size": 10000}
+MAX_AGE_S = 7 * 86400.0
+CALC_S = 300.0  # PriorityCalcPeriod, Slurm's own
+BACKFILL_S = 30.0  # bf_interval, Slurm's own
+DEFAULT_WINDOW_S, DEFAULT_TESTS = 86400.0, 500  # bf_window, bf_max_job_test of 22.05
+TESTS = 1000  # as provision/render/slurm_scheduler.py writes it; a test holds the two together
+ENDLESS_S = 365 * 86400.0  # what Slurm counts for a job without a limit (INFINITE is planned as a year)
+
+
+@dataclass(frozen=True, slots=True)
+class HostKind:
+    """Hosts that are alike."""
+
+    names: tuple[str, ...]
+    gpus: int
+    cpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A partition."""
+
+    name: str
+    kinds: tuple[str, ...]
+    max_s: float = ENDLESS_S
+    default_s: float = ENDLESS_S
+    tier: int = 1
+    exclusive: bool = False
+    most_billed: float | None = None  # head-room
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A team's place in the tree, and what it may hold."""
+
+    name: str
+    shares: int = 1
+    parent: str = ""
+    max_gpus: int | None = None
+    max_gpus_per_user: int | None = None
+    max_jobs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """A quality of service."""
+
+    priority: int = 0
+    max_s: float | None = None
+    max_gpus: int | None = None
+    max_gpus_per_user: int | None = None
+    max_gpus_per_job: int | None = None
+    max_jobs_per_user: int | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that the model needs; `fifo` means priority/basic."""
+
+    name: str
+    kinds: Mapping[str, HostKind]
+    queues: Mapping[str, Queue]
+    accounts: Mapping[str, Account] = field(default_factory=dict)
+    qualities: Mapping[str, Quality] = field(default_factory=dict)
+    half_life_s: float = 7 * 86400.0
+    fifo: bool = False
+    backfill_s: float = BACKFILL_S
+    after_s: float = (
+        0.0  # for which a job's hosts are not given out after its end: epilogs, and slurmctld's own rounds
+    )
+    window_s: float = DEFAULT_WINDOW_S
+    tests: int = DEFAULT_TESTS
+    left_out: tuple[str, ...] = ()  # what the file says and the model does not know
+    limits_known: bool = True  # False: jobs are sent without a time, and get the partition's own
+
+    @property
+    def gpus(self) -> int:
+        """Of all hosts."""
+        return sum(kind.gpus * len(kind.names) for kind in self.kinds.values())
+
+    @property
+    def cpus(self) -> int:
+        """Of all hosts."""
+        return sum(kind.cpus * len(kind.names) for kind in self.kinds.values())
+
+    @property
+    def default_queue(self) -> str:
+        """Where jobs go that name no partition, or none of these."""
+        return next((name for name, queue in self.queues.items() if queue.default), next(iter(self.queues)))
+
+
+def of_cluster(cluster: Cluster, name: str) -> Settings:
+    """As `wright apply` would set the cluster up."""
+    kinds = _kinds(cluster)
+    queues = {key: _queue(cluster, key, part) for key, part in cluster.partitions.items()}
+    if not cluster.accounting.enabled:
+        return Settings(
+            name,
+            kinds,
+            queues,
+            fifo=True,
+            window_s=_window(cluster),
+            tests=TESTS,
+            left_out=_left_out(cluster),
+        )
+    accounts = {
+        key: Account(
+            key, team.shares, team.parent or "", team.max_gpus, team.max_gpus_per_user, team.max_jobs
+        )
+        for key, team in cluster.teams.items()
+    }
+    qualities = {
+        key: Quality(
+            qos.priority, qos.max_time, qos.max_gpus, qos.max_gpus_per_user, qos.max_gpus_per_job,
+            qos.max_jobs_per_user,
+        )
+        for key, qos in cluster.qos.items()
+    }  # fmt: skip
+    return Settings(
+        name, kinds, queues, accounts, qualities, float(cluster.accounting.half_life), window_s=_window(cluster),
+        tests=TESTS, left_out=_left_out(cluster),
+    )  # fmt: skip
+
+
+def _left_out(cluster: Cluster) -> tuple[str, ...]:
+    found = {
+        "reservations": bool(cluster.reservations),
+        "qos preempts": any(qos.preempts for qos in cluster.qos.values()),
+        "power_saving": cluster.slurm.power_saving is not None,
+    }
+    return tuple(name for name, there in found.items() if there)
+
+
+def slurm_default(of: Settings) -> Settings:
+    """Slurm as it is without a word of configuration: first come first served, whole hosts, no limits of time.
+
+    slurm.conf(5) of 22.05: PriorityType=priority/basic, SelectType=select/linear, MaxTime=UNLIMITED, no accounting.
+    """
+    queue = Queue("all", tuple(of.kinds), exclusive=True, default=True)
+    return Settings("Slurm's defaults", of.kinds, {"all": queue}, fifo=True, limits_known=False)
+
+
+def _kinds(cluster: Cluster) -> dict[str, HostKind]:
+    return {
+        key: HostKind(tuple(group.names()), group.gpus.count if group.gpus else 0, group.cpus.threads)
+        for key, group in cluster.nodes.items()
+        if group.role == "compute" and group.names()
+    }
+
+
+def _queue(cluster: Cluster, name: str, part: Partition) -> Queue:
+    most = headroom_gpus(cluster, part) * GPU_BILLED if part.headroom_percent else None
+    return Queue(
+        name, tuple(key for key in part.nodes if cluster.nodes[key].names()), float(part.max_time),
+        float(part.default_time or part.max_time), part.priority, part.exclusive, most, part.default,
+    )  # fmt: skip
+
+
+def _window(cluster: Cluster) -> float:
+    return window_min(cluster) * 60.0

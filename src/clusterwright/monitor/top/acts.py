@@ -1,0 +1,86 @@
+"""What may be done with a job from the screen, by ssh to the control host, as the person who looks."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+
+from clusterwright.edge import slurm
+from clusterwright.edge.bundler import RUNS, bundle_script
+from clusterwright.edge.processes import Done
+from clusterwright.edge.ssh import Remote
+from clusterwright.errors import WrightError
+from clusterwright.monitor.picture import Job
+
+ROOT = "root"
+LINES = 200  # of what a job printed
+CANCEL_S = 90.0  # the ranks of a run are given 40 s to save
+_ID = re.compile(r"\d+(?:[_+]\d+)?")
+_OUTPUT = """out=$(scontrol show job -o {job} | sed -n '1s/.* StdOut=\\([^ ]*\\).*/\\1/p'); \
+[ -n "$out" ] || {{ echo "Slurm does not say where it prints" >&2; exit 1; }}; tail -n {lines} -- "$out\""""
+
+
+class ByShell:
+    """Jobs are ended and read as `user`, whom the control host becomes; as whoever ssh logs in where that is root."""
+
+    def __init__(self, remote: Remote, host: str, runs: str, user: str, why: Callable[[str], str]) -> None:
+        self._remote, self._host, self._runs, self._why = remote, host, runs, why
+        self.user = user
+
+    def cancel(self, job: Job) -> str:
+        """End the job; a run's ranks are asked to save first, and nothing takes over from it.
+
+        Raises:
+            WrightError: Slurm refuses, or the control host does not answer.
+        """
+        if job.run:
+            done = self._as_user(
+                f"python3 -u - {shlex.join(['cancel', self._runs, job.run.name])}",
+                bundle_script(RUNS),
+                CANCEL_S,
+            )
+        else:
+            done = self._as_user(f"scancel {_these(job)}", b"", 30)
+        return slurm.checked(done, self._host, "scancel").out
+
+    def output(self, job: Job) -> str:
+        """The last lines that it printed.
+
+        Raises:
+            WrightError: it may not be read, or is not there.
+        """
+        if job.run:
+            command = (
+                f"python3 -u - {shlex.join(['logs', self._runs, job.run.name, 'once'])} | tail -n {LINES}"
+            )
+            done = self._as_user(command, bundle_script(RUNS), 60)
+        else:
+            done = self._as_user(_OUTPUT.format(job=number(job), lines=LINES), b"", 30)
+        return slurm.checked(done, self._host, "tail").out
+
+    def why(self, job: Job) -> str:
+        """Why it waits or failed, by whoever knows that."""
+        return self._why(number(job))
+
+    def _as_user(self, command: str, stdin: bytes, limit_s: float) -> Done:
+        line = command if self.user == ROOT else slurm.as_user(command, self.user)
+        done = self._remote.run(self._host, line, stdin=stdin, timeout_s=limit_s)
+        if done.code == slurm.CANNOT_BECOME:
+            raise WrightError.of(
+                "other-user",
+                f"on {self._host} you are neither root nor {self.user}",
+                "name who you are there: `wright top --as USER`",
+            )
+        return done
+
+
+def _these(job: Job) -> str:
+    """What scancel is told; of an array that waits, only the tasks that wait."""
+    return f"--state=PENDING {number(job)}" if "[" in job.id else number(job)
+
+
+def number(job: Job) -> str:
+    """The id as commands take it: `8_[0-99%4]`, an array that waits, is 8."""
+    found = _ID.match(job.id)
+    return found[0] if found else "0"

@@ -1,0 +1,182 @@
+"""Rows of the four panels as cells, in as many columns as the width has room for; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from clusterwright.config.names import fold
+from clusterwright.monitor.picture import Alert, Job, Node, Picture, Team, waits
+from clusterwright.monitor.picture.visible import visible
+from clusterwright.monitor.top.forms import STATES, Cell, heat, many, percent, span, strip
+from clusterwright.monitor.top.groups import Group
+from clusterwright.monitor.top.queue import runs
+from clusterwright.monitor.top.words import Lang, word
+
+Cells = list[list[Cell]]  # of a row: each cell has parts with styles of their own
+HEAT = 16  # signs of a strip: a terminal of 120 columns has room for it beside teams and alerts
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading; how wide it is (0: what is left); and from which width of the panel on it is shown."""
+
+    name: str
+    width: int
+    from_width: int = 0
+    right: bool = False
+
+
+NODES = (
+    Column("group", 16), Column("state", 13), Column("count", 5, right=True), Column("gpus", 11, right=True),
+    Column("heat", HEAT, 66), Column("hosts", 0, 78),
+)  # fmt: skip
+JOBS = (
+    Column("id", 12), Column("state", 10), Column("user", 10), Column("team", 10, 90), Column("gpus", 5, right=True),
+    Column("heat", 7, 70, right=True), Column("time", 8, right=True), Column("left", 8, 110, right=True),
+    Column("progress", 26, 132), Column("name", 24, 60), Column("where", 0, 100),
+)  # fmt: skip
+TEAMS = (
+    Column("team", 12), Column("gpus", 6, right=True), Column("running", 7, right=True),
+    Column("waiting", 7, right=True), Column("share", 6, 48, right=True), Column("use", 8, 58, right=True),
+    Column("fairshare", 10, 70, right=True),
+)  # fmt: skip
+ALERTS = (Column("severity", 9), Column("subject", 14), Column("since", 7, right=True), Column("summary", 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How things are said: the language, the clock of the picture, and whether only ASCII can be shown."""
+
+    lang: Lang = "en"
+    now: float = 0.0
+    ascii_only: bool = False
+
+
+def fitting(columns: Sequence[Column], width: int) -> list[tuple[int, Column, int]]:
+    """Those for which there is room: their place in a row, and how wide they are."""
+    shown = [(place, column) for place, column in enumerate(columns) if column.from_width <= width]
+    fixed = sum(column.width + 1 for _, column in shown)
+    return [(place, column, column.width or max(4, width - fixed)) for place, column in shown]
+
+
+def heads(columns: Iterable[Column], lang: Lang) -> list[str]:
+    """The headings."""
+    return [word(column.name, lang) for column in columns]
+
+
+def of_group(row: Group | Node, way: Way) -> Cells:
+    """A group of nodes, or one node of an opened group."""
+    if isinstance(row, Node):
+        return _of_node(row, way)
+    held, total = row.gpus
+    uses = (
+        [heat(use, held=taken, ascii_only=way.ascii_only) for use, taken in row.uses(HEAT)] if total else []
+    )
+    return [
+        [(f"+ {row.name or '-'}", "bold")], [_state(row.state, way.lang, drained=row.drained)],
+        [(str(len(row.nodes)), "")], [(f"{held}/{total}" if total else "-", "")], uses, [(row.hosts, "dim")],
+    ]  # fmt: skip
+
+
+def _of_node(node: Node, way: Way) -> Cells:
+    use = f"{node.gpus_used}/{node.gpus_total}" if node.gpus_total else "-"
+    rest = visible(node.why) if node.why else ", ".join(node.jobs)
+    return [
+        [(f"  {node.name}", "")], [_state(node.state, way.lang, drained=node.drained)],
+        [], [(use, "")],
+        strip(node.gpus, held=node.gpus_used, ascii_only=way.ascii_only), [(rest, "yellow" if node.why else "dim")],
+    ]  # fmt: skip
+
+
+def _state(state: str, lang: Lang, *, drained: bool) -> Cell:
+    if drained and state != "down":
+        return (f"{state} {word('drained', lang)}", "yellow")
+    return (state, STATES.get(state, "magenta"))
+
+
+def of_job(job: Job, way: Way) -> Cells:
+    """One job."""
+    began = job.started if runs(job) else job.submitted
+    left = None if job.ends is None or not runs(job) else job.ends - way.now
+    use = "-" if job.utilisation is None else percent(job.utilisation)
+    idle = job.utilisation is not None and job.utilisation < 0.1
+    return [
+        [(job.id, "bold")], [(job.state, STATES.get(job.state, "magenta"))], [(visible(job.user, 32), "")],
+        [(visible(job.account, 32), "")], [(str(job.gpus or "-"), "")], [(use, "bold red" if idle else "")],
+        [(span(None if began is None else way.now - began), "")], [(span(left), "")], [(progress(job), "green")],
+        [(visible(job.name, 64), "")], [where(job, way)],
+    ]  # fmt: skip
+
+
+def where(job: Job, way: Way) -> Cell:
+    """The hosts that it has, or what it waits for."""
+    if runs(job):
+        return (fold(job.nodes) if job.nodes else "", "dim")
+    why = waits(job.reason or "None", way.lang) if job.state == "PENDING" else job.reason
+    when = "" if job.expected is None else f" ({span(job.expected - way.now)})"
+    return (visible(why) + when, "yellow")
+
+
+def progress(job: Job) -> str:
+    """How far its training is."""
+    run = job.run
+    if run is None or run.step is None:
+        return ""
+    far = f"{run.step / run.until:4.0%} " if run.until else f"{run.step} "
+    return far + " ".join(
+        part
+        for part in (
+            "" if run.loss is None else f"loss {run.loss:.3g}",
+            "" if run.tokens_per_s is None else f"{many(run.tokens_per_s)} tok/s",
+        )
+        if part
+    )
+
+
+def of_team(team: Team, _way: Way) -> Cells:
+    """One team."""
+    return [
+        [(visible(team.name, 32), "bold")], [(str(team.gpus), "")], [(str(team.running), "")],
+        [(str(team.waiting), "")],
+        [(percent(team.share), "")], [(percent(team.used), "")],
+        [("-" if team.fairshare is None else f"{team.fairshare:.2f}", "")],
+    ]  # fmt: skip
+
+
+def of_alert(alert: Alert, way: Way) -> Cells:
+    """One alert."""
+    text = (alert.summary_zh if way.lang == "zh" else "") or alert.summary
+    kind = word("muted", way.lang) if alert.muted else alert.severity
+    return [
+        [(kind, "dim" if alert.muted else STATES.get(alert.severity, ""))], [(visible(alert.subject, 64), "")],
+        [(span(way.now - alert.since), "")], [(visible(text), "dim" if alert.muted else "")],
+    ]  # fmt: skip
+
+
+def headline(picture: Picture, way: Way) -> Cells:
+    """The cluster in some words, which belong together."""
+    nodes, jobs = picture.nodes, picture.jobs
+    used, total = sum(node.gpus_used for node in nodes), sum(node.gpus_total for node in nodes)
+    uses = [gpu.utilisation for node in nodes for gpu in node.gpus if gpu.job and gpu.utilisation is not None]
+    down = sum(node.state in ("down", "not_responding") for node in nodes)
+    drained = sum(node.drained and node.state != "down" for node in nodes)
+    going, waiting = sum(map(runs, jobs)), sum(job.state == "PENDING" for job in jobs)
+    loud = [alert for alert in picture.alerts if not alert.muted]
+    mean = sum(uses) / len(uses) if uses else None
+
+    def say(name: str) -> str:
+        return word(name, way.lang)
+
+    return [
+        [(visible(picture.cluster, 64), "bold")],
+        [(f"{say('nodes')} {len(nodes)}", ""), _many(say("down"), down, "bold red"),
+         _many(say("drained"), drained, "yellow")],
+        [(f"{say('gpus')} {used}/{total} {say('mean')} {percent(mean)}", "")],
+        [(f"{say('jobs')} {say('running')} {going} {say('waiting')} {waiting}", "")],
+        [_many(say("alerts"), len(loud), "bold red")],
+    ]  # fmt: skip
+
+
+def _many(name: str, count: int, style: str) -> Cell:
+    return (f" {name} {count}", style if count else "dim")

@@ -1,0 +1,82 @@
+"""Nodes folded by group and state, those that need a person first; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+
+from clusterwright.config.names import fold
+from clusterwright.monitor.picture import Node, Picture
+
+_ORDER = (
+    "down", "not_responding", "unknown", "maint", "rebooting", "powering_up", "mixed", "allocated", "completing",
+    "planned", "reserved", "idle", "powered_down",
+)  # fmt: skip
+MOST_FOLDED = 512  # names that are folded at once: of many dimensions, that takes seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Equal nodes in the same state."""
+
+    name: str
+    state: str
+    drained: bool
+    nodes: tuple[Node, ...]
+
+    @property
+    def key(self) -> str:
+        """What it is known by from one picture to the next."""
+        return f"group {self.name} {self.state} {self.drained}"
+
+    @property
+    def hosts(self) -> str:
+        """As a hostlist."""
+        folded = fold([node.name for node in self.nodes[:MOST_FOLDED]])
+        return folded if len(self.nodes) <= MOST_FOLDED else f"{folded},..."
+
+    @property
+    def gpus(self) -> tuple[int, int]:
+        """Held, and all of them."""
+        return sum(node.gpus_used for node in self.nodes), sum(node.gpus_total for node in self.nodes)
+
+    def uses(self, width: int) -> list[tuple[float | None, bool]]:
+        """Mean use of the GPUs of neighbouring nodes, in that many places, and whether any is held."""
+        many = len(self.nodes)
+        places = min(width, many)
+        parts = [self.nodes[at * many // places : (at + 1) * many // places] for at in range(places)]
+        return [(mean(part), any(node.gpus_used for node in part)) for part in parts]
+
+
+def mean(nodes: Iterable[Node]) -> float | None:
+    """Mean use of the GPUs that jobs hold; of all where nobody says which those are."""
+    found = [
+        (gpu.utilisation, bool(gpu.job)) for node in nodes for gpu in node.gpus if gpu.utilisation is not None
+    ]
+    values = [use for use, held in found if held] or [use for use, _ in found]
+    return sum(values) / len(values) if values else None
+
+
+def groups(nodes: Iterable[Node]) -> list[Group]:
+    """Those that need a person first."""
+    found: dict[tuple[str, str, bool], list[Node]] = {}
+    for node in nodes:
+        found.setdefault((node.group, node.state, node.drained), []).append(node)
+    every = [Group(name, state, drained, tuple(each)) for (name, state, drained), each in found.items()]
+    return sorted(every, key=lambda each: (_rank(each), each.name))
+
+
+def rows(picture: Picture, opened: Container[str]) -> list[Group | Node]:
+    """Groups, and beneath each one that is opened its nodes."""
+    found: list[Group | Node] = []
+    for group in groups(picture.nodes):
+        found.append(group)
+        if group.key in opened:
+            found += group.nodes
+    return found
+
+
+def _rank(group: Group) -> tuple[int, int]:
+    place = _ORDER.index(group.state) if group.state in _ORDER else len(_ORDER)
+    bad = 0 if group.state in ("down", "not_responding") else 1 if group.drained else 2
+    return bad, place

@@ -1,0 +1,68 @@
+"""Which jobs are shown, and in which order; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from clusterwright.monitor.picture import Job
+
+_GOES = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED"})
+SHOWN = ("all", "running", "waiting")
+_SORTS: dict[str, Callable[[Job], tuple[float | str, ...]]] = {
+    "state": lambda job: ("0" if job.state in _GOES else "1", -float(job.priority), job.id),
+    "id": lambda job: (_number(job.id), job.id),
+    "user": lambda job: (job.user, _number(job.id)),
+    "team": lambda job: (job.account, job.user, _number(job.id)),
+    "gpus": lambda job: (-float(job.gpus), _number(job.id)),
+    "heat": lambda job: (2.0 if job.utilisation is None else job.utilisation, _number(job.id)),
+    "time": lambda job: (job.started or job.submitted or 0.0, _number(job.id)),
+    "name": lambda job: (job.name, _number(job.id)),
+}
+SORTS = tuple(_SORTS)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a person has chosen to see of the queue."""
+
+    sort: str = "state"
+    turned: bool = False
+    shown: str = "all"
+    user: str = ""
+    text: str = ""
+
+    def next_sort(self) -> View:
+        """By the next column."""
+        return replace(self, sort=SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)])
+
+    def next_shown(self) -> View:
+        """The next kind of jobs."""
+        return replace(self, shown=SHOWN[(SHOWN.index(self.shown) + 1) % len(SHOWN)])
+
+    def of(self, jobs: Iterable[Job]) -> list[Job]:
+        """The jobs that it shows, in its order."""
+        return sorted(filter(self._has, jobs), key=_SORTS[self.sort], reverse=self.turned)
+
+    def _has(self, job: Job) -> bool:
+        if self.shown != "all" and (job.state in _GOES) != (self.shown == "running"):
+            return False
+        if self.user and job.user != self.user:
+            return False
+        return all(part in _text(job) for part in self.text.lower().split())
+
+
+def runs(job: Job) -> bool:
+    """Whether it holds something."""
+    return job.state in _GOES
+
+
+def _number(text: str) -> float:
+    digits = text.partition("_")[0]
+    return float(digits) if digits.isdigit() else 0.0
+
+
+def _text(job: Job) -> str:
+    return " ".join(
+        (job.id, job.user, job.account, job.partition, job.name, job.state, job.reason, *job.nodes)
+    ).lower()

@@ -1,0 +1,218 @@
+"""The addresses of the page; each answer is data, and the browser draws it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from clusterwright.errors import WrightError
+from clusterwright.monitor.web import pages
+from clusterwright.monitor.web.acts import Hands, good_reason, may_cancel, may_serve
+from clusterwright.monitor.web.compact import Json, job_page, node_page, visible
+from clusterwright.monitor.web.entry import Entry
+from clusterwright.monitor.web.feed import Feed, encoded
+from clusterwright.monitor.web.guard import Guard, Guarded, Who
+from clusterwright.monitor.web.history import SPANS
+from clusterwright.monitor.web.lists import Wish
+from clusterwright.monitor.web.sessions import Door
+from clusterwright.monitor.web.stream import Stream
+from clusterwright.monitor.web.users import User
+from clusterwright.monitor.web.words import looks
+
+_FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """All that the page stands on; without hands nothing can be changed."""
+
+    feed: Feed
+    guard: Guard
+    door: Door
+    hands: Hands | None = None
+
+
+def application(site: Site) -> Guarded:
+    """The page as an ASGI application; gathering goes on for as long as it stands."""
+
+    @asynccontextmanager
+    async def gathering(_: Starlette) -> AsyncIterator[None]:
+        task = asyncio.create_task(site.feed.run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    views, entry = Views(site), Entry(site.guard, site.door)
+    routes = [
+        Route("/", views.index),
+        Route("/sign-in", entry.sign_in, methods=["GET", "POST"]),
+        Route("/sign-out", entry.sign_out, methods=["POST"]),
+        Route("/static/{edition}/{name}", views.static),
+        Route("/api/picture", views.picture),
+        Route("/api/stream", Stream(site.feed, site.guard), methods=["GET"]),
+        Route("/api/me", views.me),
+        Route("/api/jobs", views.jobs),
+        Route("/api/job/{id:path}/cancel", views.cancel, methods=["POST"]),
+        Route("/api/job/{id:path}", views.job),
+        Route("/api/node/{name}/drain", views.drain, methods=["POST"]),
+        Route("/api/node/{name}/resume", views.resume, methods=["POST"]),
+        Route("/api/node/{name}", views.node),
+        Route("/api/history", views.history),
+    ]
+    return Guarded(Starlette(routes=routes, lifespan=gathering), site.guard)
+
+
+class Views:
+    """One method for each address."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    async def index(self, request: Request) -> Response:
+        """The skeleton."""
+        feed = self.site.feed
+        page = pages.index(
+            visible(feed.picture.cluster), feed.summary(), *looks(request.cookies, request.headers)
+        )
+        return HTMLResponse(page)
+
+    async def static(self, request: Request) -> Response:
+        """A file of ours; its address changes with it."""
+        file = pages.statics().get(request.path_params["name"])
+        if file is None or request.path_params["edition"] != pages.edition():
+            return _missing()
+        return _sent(request, file.plain, file.packed, file.kind, _FOR_EVER)
+
+    async def picture(self, request: Request) -> Response:
+        """Everything but jobs, once; from then on the stream says what changes."""
+        return _sent(request, *self.site.feed.document(), "application/json", "no-store")
+
+    async def me(self, request: Request) -> Response:
+        """Who asks, and the token for changes."""
+        who: Who = request.state.who
+        return JSONResponse({
+            "name": who.user.name if who.user else "", "role": who.role,
+            "token": who.session.token if who.session else "", "hands": self.site.hands is not None,
+        })  # fmt: skip
+
+    async def jobs(self, request: Request) -> Response:
+        """A page of a list."""
+        return Response(self.site.feed.list(Wish.read(request.query_params)), media_type="application/json")
+
+    async def job(self, request: Request) -> Response:
+        """One job, with its trail and what the asker may do."""
+        job = self.site.feed.job(request.path_params["id"])
+        if job is None:
+            return _missing()
+        who: Who = request.state.who
+        may = who.user is not None and self.site.hands is not None and may_cancel(who.user, job)
+        return _json(
+            job_page(job) | {"trail": self.site.feed.trails.of(job.id), "may": ["cancel"] if may else []}
+        )
+
+    async def node(self, request: Request) -> Response:
+        """One node, with its jobs and what the asker may do."""
+        feed = self.site.feed
+        node = feed.node(request.path_params["name"])
+        if node is None:
+            return _missing()
+        who: Who = request.state.who
+        may = who.user is not None and self.site.hands is not None and may_serve(who.user)
+        offered = [] if not may else ["resume"] if node.drained or node.state == "down" else ["drain"]
+        return _json(node_page(node) | {"may": offered})
+
+    async def history(self, request: Request) -> Response:
+        """Figures over a span."""
+        span, history = request.query_params.get("span", "day"), self.site.feed.history
+        if span not in SPANS or history is None:
+            return _missing()
+        return _json(await asyncio.to_thread(history.read, span))
+
+    async def cancel(self, request: Request) -> Response:
+        """End a job."""
+        job = self.site.feed.job(request.path_params["id"])
+        user, hands = _user(request), self.site.hands
+        if job is None:
+            return _missing()
+        if hands is None or user is None or not may_cancel(user, job):
+            return _refused("role")
+        return await self._done(partial(hands.cancel, job, user))
+
+    async def drain(self, request: Request) -> Response:
+        """Take a node out of service."""
+        node = self.site.feed.node(request.path_params["name"])
+        user, hands = _user(request), self.site.hands
+        if node is None:
+            return _missing()
+        if hands is None or user is None or not may_serve(user):
+            return _refused("role")
+        reason = good_reason((await _body(request)).get("reason"))
+        if reason is None:
+            return JSONResponse({"error": "reason"}, 422)
+        return await self._done(partial(hands.drain, node, reason, user))
+
+    async def resume(self, request: Request) -> Response:
+        """Give a node back."""
+        node = self.site.feed.node(request.path_params["name"])
+        user, hands = _user(request), self.site.hands
+        if node is None:
+            return _missing()
+        if hands is None or user is None or not may_serve(user):
+            return _refused("role")
+        return await self._done(partial(hands.resume, node, user))
+
+    async def _done(self, work: Callable[[], None]) -> Response:
+        """Do it beside the loop; the next picture comes soon."""
+        try:
+            await asyncio.to_thread(work)
+        except WrightError as error:
+            found = error.findings[0]
+            return JSONResponse({"error": "failed", "said": visible(f"{found.message}; {found.mend}")}, 502)
+        self.site.feed.hurry()
+        return JSONResponse({"done": True})
+
+
+def _user(request: Request) -> User | None:
+    who: Who = request.state.who
+    return who.user
+
+
+async def _body(request: Request) -> Mapping[str, object]:
+    """The JSON object that was sent; an empty one for anything else. The guard has bounded its length."""
+    try:
+        body = json.loads(await request.body())
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _json(document: Json) -> Response:
+    return Response(encoded(document), media_type="application/json")
+
+
+def _missing() -> Response:
+    return JSONResponse({"error": "missing"}, 404)
+
+
+def _refused(why: str) -> Response:
+    return JSONResponse({"error": why}, 403)
+
+
+def _sent(request: Request, plain: bytes, packed: bytes, kind: str, keep: str) -> Response:
+    """Packed for those who read it so."""
+    headers = {"cache-control": keep, "vary": "accept-encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(packed, media_type=kind, headers=headers | {"content-encoding": "gzip"})
+    return Response(plain, media_type=kind, headers=headers)

@@ -1,0 +1,177 @@
+"""A picture as the page's JSON: short rows for what is many and changes often; pure.
+
+All text of strangers is made visible here, so that what leaves is harmless wherever it is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+
+from clusterwright.config.names import fold
+from clusterwright.monitor.picture import Alert, Gpu, Job, Node, Picture, Run, Team
+from clusterwright.monitor.picture.visible import visible as cut_to
+from clusterwright.monitor.picture.waits import waits
+
+Json = object
+Row = list[Json]
+LONGEST = 200  # signs of one text
+
+_TAKEN = {"allocated": "full", "mixed": "part", "completing": "part", "idle": "idle"}
+_ABSENT = frozenset({"down", "fail", "failing", "error", "unknown", "not_responding", "inval", "future"})
+RUNNING, WAITING = frozenset({"RUNNING", "COMPLETING", "SUSPENDED"}), frozenset({"PENDING", "CONFIGURING"})
+_PLAIN = re.compile(r"[\w.-]+", re.ASCII)
+SPARK = 40  # points of the small curve in a list
+
+
+def visible(text: str) -> str:
+    """A stranger's text as it may be seen anywhere; markup is left to whoever puts it into HTML."""
+    return cut_to(text, LONGEST)
+
+
+def kind(node: Node) -> str:
+    """What a node's colour says: idle, part, full, draining, drained, down or other."""
+    base = node.state.lower().rstrip("*~#!%$@^-+")
+    if base in _ABSENT:
+        return "down"
+    if node.drained:
+        return "draining" if node.jobs or base in {"mixed", "allocated", "draining"} else "drained"
+    return _TAKEN.get(base, "other")
+
+
+def word(node: Node) -> str:
+    """The state as Slurm writes it."""
+    return visible(node.state.upper() + "+DRAIN" * node.drained)
+
+
+def node_row(node: Node) -> Row:
+    """[name, group, leaf, partition, kind, Slurm's word, jobs, GPUs used, GPUs, [four numbers a GPU]]."""
+    gpus = [number for gpu in node.gpus for number in _gpu(gpu)]
+    partition = node.partitions[0] if node.partitions else ""
+    words = (node.name, node.group, node.leaf, partition, kind(node), word(node))
+    return [*map(visible, words), len(node.jobs), node.gpus_used, node.gpus_total, gpus]
+
+
+def _gpu(gpu: Gpu) -> Iterable[int | None]:
+    """Use and memory in percent, degrees, watts; None is what nobody could say."""
+    memory = gpu.memory_used / gpu.memory_total if gpu.memory_used is not None and gpu.memory_total else None
+    return _whole(gpu.utilisation, 100), _whole(memory, 100), _whole(gpu.celsius), _whole(gpu.watts)
+
+
+def _whole(value: float | None, times: float = 1) -> int | None:
+    return None if value is None else round(value * times)
+
+
+def sums(picture: Picture) -> dict[str, Json]:
+    """The few numbers above everything else."""
+    kinds: dict[str, int] = {}
+    for node in picture.nodes:
+        kinds[kind(node)] = kinds.get(kind(node), 0) + 1
+    known = [gpu.utilisation for node in picture.nodes for gpu in node.gpus if gpu.utilisation is not None]
+    heard = [alert for alert in picture.alerts if not alert.muted]
+    return {
+        "nodes": len(picture.nodes),
+        "kinds": kinds,
+        "gpus": sum(node.gpus_total for node in picture.nodes),
+        "gpus_used": sum(node.gpus_used for node in picture.nodes),
+        "use": round(sum(known) / len(known), 3) if known else None,
+        "running": sum(job.state in RUNNING for job in picture.jobs),
+        "waiting": sum(job.state in WAITING for job in picture.jobs),
+        "critical": sum(alert.severity == "critical" for alert in heard),
+        "alerts": len(heard),
+    }
+
+
+def alert_row(alert: Alert) -> dict[str, Json]:
+    """An alert in both languages; a runbook that is no web address or path is left out."""
+    row = {key: visible(value) if isinstance(value, str) else value for key, value in asdict(alert).items()}
+    if not alert.runbook.startswith(("https://", "http://")):
+        row["runbook"] = ""
+    return row
+
+
+def team_row(team: Team) -> dict[str, Json]:
+    """A team as it is."""
+    return asdict(team) | {"name": visible(team.name)}
+
+
+def job_row(job: Job) -> dict[str, Json]:
+    """A job as a list shows it, with at most some points of its curve."""
+    words = ("id", "name", "user", "account", "partition", "state", "reason", "why")
+    numbers = (
+        "node_count", "cpus", "gpus", "priority", "submitted", "started", "expected", "ends", "utilisation",
+    )  # fmt: skip
+    row: dict[str, Json] = {key: visible(getattr(job, key)) for key in words}
+    row |= {key: getattr(job, key) for key in numbers}
+    row["why_zh"] = visible(waits(job.reason, "zh"))
+    row["nodes"] = visible(_folded(job.nodes))
+    row["run"] = None if job.run is None else _run(job.run) | {"curve": thinned(job.run.curve, SPARK)}
+    return row
+
+
+def job_page(job: Job) -> dict[str, Json]:
+    """A job with its whole curve and each of its nodes."""
+    row = job_row(job) | {"hosts": [visible(name) for name in job.nodes]}
+    if job.run is not None:
+        row["run"] = _run(job.run) | {"curve": [list(point) for point in job.run.curve]}
+    return row
+
+
+def node_page(node: Node) -> dict[str, Json]:
+    """A node with its GPUs by name."""
+    row: dict[str, Json] = {
+        key: visible(value) if isinstance(value, str) else value for key, value in asdict(node).items()
+    }
+    row["kind"], row["word"] = kind(node), word(node)
+    row["partitions"], row["jobs"] = (
+        [visible(each) for each in many] for many in (node.partitions, node.jobs)
+    )
+    row["gpus"] = [asdict(gpu) | {"name": visible(gpu.name), "job": visible(gpu.job)} for gpu in node.gpus]
+    return row
+
+
+def _run(run: Run) -> dict[str, Json]:
+    row = {key: value for key, value in asdict(run).items() if key != "curve"}
+    return row | {key: visible(str(row[key])) for key in ("name", "state", "slow_rank")}
+
+
+def _folded(names: tuple[str, ...]) -> str:
+    """As Slurm folds them; as they are where one is no host's name, which could unfold to anything."""
+    plain = all(_PLAIN.fullmatch(name) for name in names)
+    return fold(names) if names and plain else ",".join(names)
+
+
+def thinned(points: tuple[tuple[int, float], ...], most: int) -> list[list[float]]:
+    """At most so many of the points, the last one always."""
+    step = -(-len(points) // most) if points else 1
+    kept = [list(point) for point in points[::-1][::step]]
+    return kept[::-1]
+
+
+def whole(picture: Picture) -> dict[str, Json]:
+    """All that the first view needs; jobs are asked for by the page."""
+    return {
+        "cluster": visible(picture.cluster),
+        "taken": picture.taken,
+        "sums": sums(picture),
+        "nodes": [node_row(node) for node in picture.nodes],
+        "alerts": [alert_row(alert) for alert in picture.alerts],
+        "teams": [team_row(team) for team in picture.teams],
+        "missing": [visible(line) for line in picture.missing],
+    }
+
+
+def difference(old: Mapping[str, Json], new: Mapping[str, Json]) -> dict[str, Json]:
+    """What makes the new document of the old one: other parts whole, and of the nodes those that differ."""
+    parts = {key: value for key, value in new.items() if key != "nodes" and old.get(key) != value}
+    before, after = _by_name(old), _by_name(new)
+    changed = [row for name, row in after.items() if before.get(name) != row]
+    if list(before) != list(after):  # others, or in another order: nobody has to puzzle them together
+        return parts | {"nodes": list(after.values()), "all": True}
+    return parts | {"nodes": changed}
+
+
+def _by_name(document: Mapping[str, Json]) -> dict[str, Row]:
+    rows = document["nodes"]
+    return {row[0]: row for row in rows} if isinstance(rows, list) else {}

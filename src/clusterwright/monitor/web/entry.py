@@ -1,0 +1,83 @@
+"""Signing in and out."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import math
+import secrets
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from clusterwright.errors import WrightError
+from clusterwright.monitor.web import pages
+from clusterwright.monitor.web.guard import Guard
+from clusterwright.monitor.web.sessions import Door
+from clusterwright.monitor.web.words import looks
+
+_HASHES_AT_ONCE = 2  # scrypt takes 32 MiB each
+_MOST_WAITING = 32  # who comes while so many wait is told to come later
+
+
+class Entry:
+    """The form, what it sends, and the way out."""
+
+    def __init__(self, guard: Guard, door: Door) -> None:
+        self._guard, self._door = guard, door
+        self._hashing, self._waiting = asyncio.Semaphore(_HASHES_AT_ONCE), 0
+
+    async def sign_in(self, request: Request) -> Response:
+        """The form, or what came of it."""
+        if request.method != "POST":
+            return self._form(request, "", 200)
+        sent = {
+            name: values[0]
+            for name, values in parse_qs((await request.body()).decode("utf-8", "replace")).items()
+        }
+        token = request.cookies.get(self._form_cookie, "")
+        if not token or not hmac.compare_digest(sent.get("token", "").encode(), token.encode()):
+            return self._form(request, "sign.stale", 403)
+        name, address = sent.get("name", ""), request.client.host if request.client else ""
+        wait_s = self._door.wait_s(name, address)
+        if wait_s > 0 or self._waiting >= _MOST_WAITING:
+            answer = self._form(request, "sign.wait", 429)
+            answer.headers["retry-after"] = str(math.ceil(max(wait_s, 1)))
+            return answer
+        self._waiting += 1
+        try:
+            async with self._hashing:
+                user = await asyncio.to_thread(self._door.opens, name, sent.get("password", ""), address)
+        except WrightError:
+            return self._form(request, "sign.closed", 503)
+        finally:
+            self._waiting -= 1
+        if user is None:
+            return self._form(request, "sign.wrong", 403)
+        self._guard.sessions.end(request.cookies.get(self._guard.cookie, ""))
+        answer = RedirectResponse("/", 303)
+        self._keep(answer, self._guard.cookie, self._guard.sessions.begin(user))
+        answer.delete_cookie(self._form_cookie, secure=self._guard.tls, httponly=True, samesite="strict")
+        return answer
+
+    async def sign_out(self, request: Request) -> Response:
+        """The session is over."""
+        self._guard.sessions.end(request.cookies.get(self._guard.cookie, ""))
+        answer = Response(status_code=204)
+        answer.delete_cookie(self._guard.cookie, secure=self._guard.tls, httponly=True, samesite="strict")
+        return answer
+
+    @property
+    def _form_cookie(self) -> str:
+        return f"{self._guard.cookie}-form"
+
+    def _form(self, request: Request, trouble: str, code: int) -> Response:
+        """The form with a token that the browser has as a cookie too: another site cannot send it for somebody."""
+        token = secrets.token_urlsafe(24)
+        answer = HTMLResponse(pages.sign_in(*looks(request.cookies, request.headers), token, trouble), code)
+        self._keep(answer, self._form_cookie, token)
+        return answer
+
+    def _keep(self, answer: Response, name: str, value: str) -> None:
+        answer.set_cookie(name, value, secure=self._guard.tls, httponly=True, samesite="strict", path="/")

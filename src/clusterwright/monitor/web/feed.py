@@ -1,0 +1,195 @@
+"""One gatherer for all who look: the picture is asked for once, and each viewer is sent what has changed.
+
+The bytes of a change are made once and shared. A viewer who does not take them in time is let go, and comes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import math
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+
+from clusterwright.errors import WrightError
+from clusterwright.monitor.picture import Job, Node, Picture
+from clusterwright.monitor.web.compact import Json, difference, visible, whole
+from clusterwright.monitor.web.history import History
+from clusterwright.monitor.web.lists import Wish, listed
+from clusterwright.monitor.web.trails import Trails
+
+EVERY_S, REST_S = 5.0, 60.0  # while somebody looks, and while nobody does: history goes on
+MOST_VIEWERS = 500
+_WAITING_MOST = 4  # changes that a viewer may be behind
+_KEPT = 24  # changes for those who come back: two minutes
+_LISTS_MOST = 256
+
+
+class Viewer:
+    """One open stream."""
+
+    def __init__(self) -> None:
+        self.queue: asyncio.Queue[bytes] = asyncio.Queue(_WAITING_MOST)
+        self.slow = False
+
+    def give(self, message: bytes) -> None:
+        """Put by for sending; who is too far behind is marked slow in place of it."""
+        try:
+            self.queue.put_nowait(message)
+        except asyncio.QueueFull:
+            self.slow = True
+
+
+class Feed:
+    """The newest picture, its documents, and those who look."""
+
+    def __init__(
+        self,
+        cluster: str,
+        gather: Callable[[], Picture],
+        *,
+        history: History | None = None,
+        every_s: float = EVERY_S,
+    ) -> None:
+        self.picture = Picture(cluster, 0.0)
+        self.trails, self.history = Trails(), history
+        self.version, self._jobs = 0, 0
+        self._gather, self._every_s = gather, every_s
+        self._trouble = ""
+        self._viewers: set[Viewer] = set()
+        self._changes: deque[tuple[int, bytes]] = deque(maxlen=_KEPT)
+        self._wake = asyncio.Event()
+        self._by_job: dict[str, Job] = {}
+        self._by_node: dict[str, Node] = {}
+        self._publish()
+
+    async def run(self) -> None:
+        """Gather for as long as the page is served; never oftener than `every_s`, and seldom while nobody looks."""
+        while True:
+            self._wake.clear()
+            await self.once()
+            await asyncio.sleep(self._every_s)
+            if not self._viewers:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), REST_S)
+
+    async def once(self) -> None:
+        """One picture; when it cannot be had, the one before stays and it is said."""
+        try:
+            picture = await asyncio.to_thread(self._gather)
+        except WrightError as error:
+            self._trouble = visible(error.findings[0].message)
+        except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
+            self._trouble = visible(f"{type(error).__name__}: {error}")
+        else:
+            self._trouble = ""
+            self._jobs += picture.jobs != self.picture.jobs
+            self.picture = picture
+            self.trails.add(picture.taken, picture.jobs)
+            if self.history is not None:
+                await asyncio.to_thread(self.history.add, picture)
+        self._publish()
+
+    def hurry(self) -> None:
+        """Something was done: look soon."""
+        self._wake.set()
+
+    def _publish(self) -> None:
+        old = self._document if self.version else None
+        self._document: dict[str, Json] = whole(self.picture) | {"trouble": self._trouble, "jobs": self._jobs}
+        if self.history is not None and self.history.trouble:
+            missing = self._document["missing"]
+            self._document["missing"] = [
+                *(missing if isinstance(missing, list) else []),
+                self.history.trouble,
+            ]
+        self._by_job = {job.id: job for job in self.picture.jobs}
+        self._by_node = {node.name: node for node in self.picture.nodes}
+        self._lists: dict[Wish, bytes] = {}
+        self._whole: tuple[bytes, bytes] | None = None
+        self.version += 1
+        if old is not None:
+            message = event("change", self.version, encoded(difference(old, self._document)))
+            self._changes.append((self.version, message))
+            for viewer in self._viewers:
+                viewer.give(message)
+
+    def document(self) -> tuple[bytes, bytes]:
+        """All of the newest picture, plain and packed; made once for each picture."""
+        if self._whole is None:
+            plain = encoded(self._document | {"version": self.version})
+            self._whole = plain, gzip.compress(plain, 5, mtime=0)
+        return self._whole
+
+    def summary(self) -> dict[str, Json]:
+        """The few numbers that the page itself comes with."""
+        sums = self._document["sums"]
+        return sums if isinstance(sums, dict) else {}
+
+    def list(self, wish: Wish) -> bytes:
+        """A page of jobs; made once for all who ask the same of the same picture."""
+        if wish not in self._lists:
+            if len(self._lists) >= _LISTS_MOST:
+                self._lists.clear()
+            self._lists[wish] = encoded(listed(self.picture.jobs, wish) | {"version": self.version})
+        return self._lists[wish]
+
+    def job(self, name: str) -> Job | None:
+        """The job of that id."""
+        return self._by_job.get(name)
+
+    def node(self, name: str) -> Node | None:
+        """The node of that name."""
+        return self._by_node.get(name)
+
+    def join(self, since: int | None) -> Viewer | None:
+        """A new viewer, first given what was missed since that version, or everything; None when there are too many."""
+        if len(self._viewers) >= MOST_VIEWERS:
+            return None
+        viewer = Viewer()
+        missed = [message for version, message in self._changes if since is not None and version > since]
+        if (
+            since is not None
+            and since <= self.version
+            and len(missed) == self.version - since <= _WAITING_MOST
+        ):
+            for message in missed:
+                viewer.give(message)
+        else:
+            viewer.give(event("whole", self.version, self.document()[0]))
+        self._viewers.add(viewer)
+        self.hurry()
+        return viewer
+
+    def leave(self, viewer: Viewer) -> None:
+        """The viewer is sent nothing any more."""
+        self._viewers.discard(viewer)
+
+    @property
+    def viewers(self) -> int:
+        """How many look."""
+        return len(self._viewers)
+
+
+def encoded(document: Json) -> bytes:
+    """Compact JSON; a loss that is no number or without end, which no browser reads, is nothing."""
+    try:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(document), ensure_ascii=False, separators=(",", ":"))
+    return text.encode()
+
+
+def _finite(value: Json) -> Json:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def event(name: str, version: int, data: bytes) -> bytes:
+    """One server-sent event; JSON has no line ends of its own."""
+    return b"event: %s\nid: %d\ndata: %s\n\n" % (name.encode(), version, data)

@@ -1,0 +1,109 @@
+"""What the cluster looked like before: a few numbers a minute, in a file that stops growing."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from clusterwright.edge.clock import Clock
+from clusterwright.monitor.picture import Picture
+from clusterwright.monitor.web.compact import sums
+
+FIGURES = ("nodes", "up", "gpus", "gpus_used", "use", "running", "waiting", "alerts")
+# Seconds of a bucket, and how many of its rows are kept: two days by minutes, a month by ten, three years by hours.
+KEPT = {60: 2880, 600: 4464, 3600: 26352}
+SPANS = {"hours": (60, 6 * 3600), "day": (60, 86400), "week": (600, 7 * 86400), "month": (3600, 31 * 86400),
+         "year": (3600, 366 * 86400)}  # fmt: skip
+MOST = 720  # points that a page is sent
+
+_SUMS = ", ".join(f"{name} REAL, {name}_n INTEGER" for name in FIGURES)
+_TABLE = f"CREATE TABLE IF NOT EXISTS moments (step INTEGER, at INTEGER, {_SUMS}, PRIMARY KEY (step, at)) WITHOUT ROWID"
+_NAMES = ", ".join(f"{name}, {name}_n" for name in FIGURES)
+_ADD = ", ".join(
+    f"{name} = {name} + excluded.{name}, {name}_n = {name}_n + excluded.{name}_n" for name in FIGURES
+)
+_INSERT = (
+    f"INSERT INTO moments (step, at, {_NAMES}) VALUES (?, ?{', ?' * 2 * len(FIGURES)}) "  # noqa: S608 (our own names)
+    f"ON CONFLICT (step, at) DO UPDATE SET {_ADD}"
+)
+_DELETE = (
+    "DELETE FROM moments WHERE step = ? AND at <= "
+    "(SELECT at FROM moments WHERE step = ? ORDER BY at DESC LIMIT 1 OFFSET ?)"
+)
+_MEANS = ", ".join(f"sum({name}) / nullif(sum({name}_n), 0)" for name in FIGURES)
+_SELECT = (
+    f"SELECT at / ? * ?, {_MEANS} FROM moments WHERE step = ? AND at BETWEEN ? AND ? GROUP BY 1 ORDER BY 1"  # noqa: S608 (our own names)
+)
+
+
+class History:
+    """The file; one that is no database any more is set aside, and a disk that is full loses moments, not the page."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path, self._clock, self._lock = path, clock, threading.Lock()
+        self.trouble = ""
+        try:
+            self._file = self._opened()
+        except sqlite3.DatabaseError:
+            path.replace(path.with_suffix(".damaged"))
+            self._file = self._opened()
+
+    def _opened(self) -> sqlite3.Connection:
+        file = sqlite3.connect(self._path, check_same_thread=False, timeout=5)
+        try:
+            self._path.chmod(0o600)
+            file.execute("PRAGMA journal_mode = WAL")
+            file.execute("PRAGMA synchronous = NORMAL")
+            file.execute(_TABLE)
+            file.commit()
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def add(self, picture: Picture) -> None:
+        """One moment by our own clock, into the bucket of each width; the oldest row goes when there are too many.
+
+        By number and not by age: a clock that jumps for once must not take all that was kept.
+        """
+        said = figures(picture)
+        cells = [part for name in FIGURES for part in (said[name] or 0, int(said[name] is not None))]
+        at = int(self._clock.now())
+        with self._lock:
+            try:
+                with self._file:
+                    for step, kept in KEPT.items():
+                        self._file.execute(_INSERT, (step, at // step * step, *cells))
+                        self._file.execute(_DELETE, (step, step, kept))
+                self.trouble = ""
+            except sqlite3.Error as error:
+                self.trouble = f"{self._path.name}: {error}"
+
+    def read(self, span: str) -> dict[str, list[float | None]]:
+        """Moments and means over a span that is named in SPANS."""
+        (step, seconds), now = SPANS[span], int(self._clock.now())
+        wide = -(-seconds // (MOST * step)) * step
+        with self._lock:
+            try:
+                rows = self._file.execute(_SELECT, (wide, wide, step, now - seconds, now)).fetchall()
+            except sqlite3.Error as error:
+                self.trouble = f"{self._path.name}: {error}"
+                rows = []
+        columns = list(zip(*rows, strict=True)) if rows else [()] * (1 + len(FIGURES))
+        return {name: list(column) for name, column in zip(("at", *FIGURES), columns, strict=True)}
+
+    def close(self) -> None:
+        """The file is whole."""
+        with self._lock, suppress(sqlite3.Error):
+            self._file.close()
+
+
+def figures(picture: Picture) -> dict[str, float | None]:
+    """The numbers of one moment."""
+    have = sums(picture)
+    kinds = have["kinds"]
+    out = sum(kinds.get(name, 0) for name in ("down", "drained")) if isinstance(kinds, dict) else 0
+    numbers = {name: have[name] for name in FIGURES if name != "up"} | {"up": len(picture.nodes) - out}
+    return {name: value if isinstance(value, (int, float)) else None for name, value in numbers.items()}

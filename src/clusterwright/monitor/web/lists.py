@@ -1,0 +1,77 @@
+"""Jobs as a list asks for them: which, in what order, which page; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from clusterwright.monitor.picture import Job
+from clusterwright.monitor.web.compact import RUNNING, WAITING, Json, job_row
+
+ROWS = 50  # of a page: a screen or two
+_LONGEST_SEARCH = 100
+
+_Key = Callable[[Job], tuple[float | str, ...]]
+_ORDERS: dict[str, _Key] = {
+    "started": lambda job: (-(job.started or 0),),
+    "priority": lambda job: (-job.priority,),
+    "waited": lambda job: (job.submitted or float("inf"),),
+    "gpus": lambda job: (-job.gpus,),
+    "use": lambda job: (
+        float("inf") if job.utilisation is None else job.utilisation,
+    ),  # idle ones first: they are looked for
+    "ends": lambda job: (job.ends or float("inf"),),
+    "user": lambda job: (job.user,),
+    "team": lambda job: (job.account,),
+    "name": lambda job: (job.name,),
+    "id": lambda job: (len(job.id), job.id),
+}
+ORDERS = tuple(_ORDERS)
+USUAL = {"running": "started", "waiting": "priority", "all": "id"}
+SETS = tuple(USUAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One list: a set of jobs, words that each have to be in it, an order, and a page from 0."""
+
+    of: str = "running"
+    find: str = ""
+    order: str = "started"
+    page: int = 0
+
+    @classmethod
+    def read(cls, query: Mapping[str, str]) -> Wish:
+        """The wish of an address; what is none of ours is as if it was not said."""
+        of = query.get("of", "")
+        of = of if of in SETS else "running"
+        order = query.get("order", "")
+        page = query.get("page", "0")
+        return cls(
+            of,
+            query.get("find", "")[:_LONGEST_SEARCH].strip().lower(),
+            order if order in _ORDERS else USUAL[of],
+            int(page) if page.isascii() and page.isdigit() and len(page) < 6 else 0,
+        )
+
+
+def listed(jobs: Iterable[Job], wish: Wish) -> dict[str, Json]:
+    """The rows of the page, how many jobs there are in all, and how many pages."""
+    found = [job for job in jobs if _is_in(job, wish.of) and _matches(job, wish.find.split())]
+    found.sort(key=_ORDERS[wish.order])
+    pages = max(1, -(-len(found) // ROWS))
+    page = min(wish.page, pages - 1)
+    rows = found[page * ROWS : (page + 1) * ROWS]
+    return {"jobs": [job_row(job) for job in rows], "count": len(found), "page": page, "pages": pages}
+
+
+def _is_in(job: Job, of: str) -> bool:
+    return of == "all" or job.state in (WAITING if of == "waiting" else RUNNING)
+
+
+def _matches(job: Job, words: Sequence[str]) -> bool:
+    if not words:
+        return True
+    texts = (job.id, job.name, job.user, job.account, job.partition, job.state, job.reason)
+    text = "\n".join(texts).lower()
+    return all(word in text or word in job.nodes for word in words)

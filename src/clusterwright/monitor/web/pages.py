@@ -1,0 +1,116 @@
+"""The page's skeleton with its first numbers, the sign-in form, and the files that never change."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from clusterwright.monitor.web.compact import Json
+from clusterwright.monitor.web.words import LANGUAGES, script, words
+
+VIEWS = ("cluster", "gpus", "jobs", "queue", "teams", "alerts", "history")
+SUMS = ("nodes", "gpus", "use", "running", "waiting", "alerts")
+THEMES = ("auto", "light", "dark")
+_TYPES = {
+    "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml",
+    "html": "text/html; charset=utf-8",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """One file as it is sent."""
+
+    kind: str
+    plain: bytes
+    packed: bytes
+
+
+@cache
+def statics() -> Mapping[str, Static]:
+    """Name to file: all of the folder, and the words of each language as a module."""
+    folder = files("clusterwright.monitor.web").joinpath("static")
+    found = {entry.name: entry.read_bytes() for entry in folder.iterdir() if not entry.name.endswith(".html")}
+    found |= {f"words.{lang}.js": script(lang).encode() for lang in LANGUAGES}
+    return {
+        name: Static(_TYPES[name.rsplit(".", 1)[1]], data, gzip.compress(data, 9, mtime=0))
+        for name, data in found.items()
+        if name.rsplit(".", 1)[-1] in _TYPES
+    }
+
+
+@cache
+def edition() -> str:
+    """Part of every file's address, so that browsers may keep them for ever."""
+    whole = hashlib.sha256()
+    for name, file in sorted(statics().items()):
+        whole.update(name.encode() + b"\0" + file.plain)
+    return whole.hexdigest()[:12]
+
+
+@cache
+def _template(name: str) -> Template:
+    return Template(files("clusterwright.monitor.web").joinpath("static", name).read_text(encoding="utf-8"))
+
+
+def index(cluster: str, sums: Mapping[str, Json], lang: str, theme: str) -> str:
+    """The skeleton: head, numbers and places of the views."""
+    said = words(lang)
+    return _filled("index.html", lang, theme, {
+        "cluster": escape(cluster),
+        "tabs": "\n".join(
+            f'<a href="#/{view}" data-view="{view}"><span>{escape(said["view." + view])}</span><kbd>{at}</kbd></a>'
+            for at, view in enumerate(VIEWS, 1)
+        ),
+        "sums": "\n".join(
+            f'<div data-sum="{name}"><dt>{escape(said["sum." + name])}</dt><dd>{escape(_sum(name, sums))}</dd></div>'
+            for name in SUMS
+        ),
+        "preload": "\n".join(
+            f'<link rel="modulepreload" href="/static/{edition()}/{name}">'
+            for name in _modules(lang)
+        ),
+    })  # fmt: skip
+
+
+def _modules(lang: str) -> list[str]:
+    """Every script that the page will import; the words of the other language are none of them."""
+    other = {f"words.{each}.js" for each in LANGUAGES if each != lang}
+    return [name for name in sorted(statics()) if name.endswith(".js") and name not in other]
+
+
+def _sum(name: str, sums: Mapping[str, Json]) -> str:
+    """As the page itself will write it a moment later."""
+    value = sums.get(name)
+    if name == "gpus":
+        return f"{sums.get('gpus_used', 0)} / {value or 0}"
+    if name == "use":
+        return "\N{EN DASH}" if not isinstance(value, (int, float)) else f"{round(value * 100)} %"
+    return str(value or 0)
+
+
+def sign_in(lang: str, theme: str, token: str, trouble: str) -> str:
+    """The form; `trouble` is a key of the words, or nothing."""
+    said = words(lang)[trouble] if trouble else ""
+    return _filled("sign-in.html", lang, theme, {
+        "token": escape(token), "trouble": escape(said), "hidden": "" if said else "hidden",
+    })  # fmt: skip
+
+
+def _filled(name: str, lang: str, theme: str, more: Mapping[str, str]) -> str:
+    """Words stand in the template as ${word_KEY}, with _ for dots."""
+    spoken = {
+        f"word_{key.replace('.', '_').replace('-', '_')}": escape(text) for key, text in words(lang).items()
+    }
+    tag = "zh-CN" if lang == "zh" else "en"
+    return _template(name).substitute(
+        spoken
+        | {"lang": lang, "tag": tag, "theme": theme if theme in THEMES else "auto", "edition": edition()}
+        | dict(more)
+    )

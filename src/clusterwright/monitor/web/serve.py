@@ -1,0 +1,124 @@
+"""Where the page listens: loopback in the clear, anything else with TLS and a sign-in alone."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Address, port, and the certificate with its key."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+
+    @property
+    def tls(self) -> bool:
+        """True where it speaks TLS."""
+        return self.tls_cert is not None and self.tls_key is not None
+
+    @property
+    def loopback(self) -> bool:
+        """True where only this machine reaches it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def url(self, port: int) -> str:
+        """What is typed into a browser."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls else 'http'}://{host}:{port}/"
+
+
+def checked(listener: Listener, *, users: bool) -> Listener:
+    """The listener, if it tells nothing to those who should not hear it.
+
+    Raises:
+        WrightError: it would; or the certificate is not usable.
+    """
+    if not 0 <= listener.port <= 65535:
+        raise _refused("web-port", f"there is no port {listener.port}", "give one from 1 to 65535")
+    if (listener.tls_cert is None) != (listener.tls_key is None):
+        raise _refused(
+            "web-tls", "a certificate and its key go together", "give both --tls-cert and --tls-key"
+        )
+    if listener.tls_cert and listener.tls_key:
+        _load(listener.tls_cert, listener.tls_key)
+    if not listener.loopback and not listener.tls:
+        raise _refused(
+            "web-in-the-clear", f"{listener.host} is reached from other machines, and there is no TLS",
+            "give --tls-cert and --tls-key; or leave --host out, and come through `ssh -L 8080:localhost:8080`",
+        )  # fmt: skip
+    if not listener.loopback and not users:
+        raise _refused(
+            "web-no-users", f"{listener.host} is reached from other machines, and nobody could sign in",
+            "make a user first: wright web --add-user NAME --role operator",
+        )  # fmt: skip
+    return listener
+
+
+def _load(cert: Path, key: Path) -> None:
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(cert, key, password=lambda: "")
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise _refused(
+            "web-tls", f"{cert} and {key} are not usable: {error}",
+            "PEM files, the key without a password and belonging to the certificate",
+        ) from error  # fmt: skip
+
+
+def _refused(code: str, message: str, mend: str) -> WrightError:
+    return WrightError.of(code, message, mend, exit_code=EXIT_USAGE)
+
+
+def bound(listener: Listener) -> socket.socket:
+    """The open socket; port 0 is any free one.
+
+    Raises:
+        WrightError: the address is not this machine's, or the port is taken.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            listener.host, listener.port, type=socket.SOCK_STREAM
+        )[0]
+        opened = socket.socket(family, kind)
+    except OSError as error:
+        raise _refused(
+            "web-port", f"{listener.host}: {error.strerror}", "give an address of this machine"
+        ) from error
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind(address)
+        opened.listen(128)  # who comes before the first answer waits
+    except OSError as error:
+        opened.close()
+        raise WrightError.of(
+            "web-port", f"{listener.host} port {listener.port}: {error.strerror}",
+            "give another --port, or end what listens there",
+        ) from error  # fmt: skip
+    return opened
+
+
+def serve(application: Callable[..., object], listener: Listener, opened: socket.socket) -> None:
+    """Answer until interrupted."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        application, log_level="warning", access_log=False, server_header=False, date_header=True,
+        proxy_headers=False, timeout_keep_alive=30, timeout_graceful_shutdown=1, limit_concurrency=1200,
+        loop="asyncio", http="h11", ws="none", lifespan="on",
+        ssl_certfile=listener.tls_cert, ssl_keyfile=listener.tls_key,
+    )  # fmt: skip
+    uvicorn.Server(config).run(sockets=[opened])

@@ -1,0 +1,78 @@
+"""Server-sent events: what the feed has put by for a viewer is sent in time, or the viewer is let go."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from clusterwright.monitor.web.feed import Feed, Viewer
+from clusterwright.monitor.web.guard import Guard
+
+ALIVE_S = 15.0  # a comment so often, so that proxies and browsers know the stream is there
+SLOW_S = 10.0  # who does not take one change in this time comes back later
+_START = {
+    "type": "http.response.start",
+    "status": 200,
+    "headers": [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")],
+}
+
+
+class Stream:
+    """The address of the stream."""
+
+    def __init__(self, feed: Feed, guard: Guard) -> None:
+        self._feed, self._guard = feed, guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until the viewer goes, is too slow, or may not look any more."""
+        request = Request(scope)
+        viewer = self._feed.join(_since(request))
+        if viewer is None:
+            await JSONResponse({"error": "full"}, 503, {"retry-after": "30"})(scope, receive, send)
+            return
+        gone = asyncio.create_task(_left(receive))
+        try:
+            await send(dict(_START))
+            await self._sent(request, viewer, gone, send)
+        finally:
+            self._feed.leave(viewer)
+            gone.cancel()
+
+    async def _sent(self, request: Request, viewer: Viewer, gone: asyncio.Task[None], send: Send) -> None:
+        while not viewer.slow and self._guard.may_look(self._guard.who(request)):
+            taking = asyncio.create_task(viewer.queue.get())
+            try:
+                await asyncio.wait({taking, gone}, timeout=ALIVE_S, return_when=asyncio.FIRST_COMPLETED)
+                if gone.done():
+                    return
+                message = taking.result() if taking.done() else b":\n\n"
+            finally:
+                taking.cancel()
+            if not await _in_time(send, message, more=True):
+                return
+        await _in_time(send, b"", more=False)
+
+
+async def _in_time(send: Send, message: bytes, *, more: bool) -> bool:
+    """True when the viewer took it, or what stood before it, soon enough."""
+    try:
+        async with asyncio.timeout(SLOW_S):
+            await send({"type": "http.response.body", "body": message, "more_body": more})
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _left(receive: Receive) -> None:
+    """Until the viewer has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _since(request: Request) -> int | None:
+    """The version that the viewer has: a browser that comes back says so by itself."""
+    said = request.headers.get("last-event-id") or request.query_params.get("since") or ""
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 16 else None

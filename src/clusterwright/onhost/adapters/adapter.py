@@ -1,0 +1,53 @@
+"""What a framework wants of whoever starts it; all else is the user's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Dict, Sequence, Tuple
+
+from clusterwright.onhost.adapters.place import Place
+
+Words = Sequence[str]
+
+
+def nothing(_place: Place) -> Dict[str, str]:
+    """No variables."""
+    return {}
+
+
+def unchanged(words: Words, _place: Place) -> Tuple[str, ...]:
+    """The line as it was written."""
+    return tuple(words)
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One framework. What it says only fills gaps: a variable or an option that is there already stays as it is."""
+
+    module: str  # what Python must find, empty for nothing
+    install: str  # the line that installs it
+    launcher: str = "agent"  # what starts it where the job does not say
+    variables: Callable[[Place], Dict[str, str]] = nothing
+    arguments: Callable[[Words, Place], Tuple[str, ...]] = unchanged
+
+    @property
+    def silent(self) -> bool:
+        """True when torch's variables, which every launcher sets, are all that it wants."""
+        return self.variables is nothing and self.arguments is unchanged
+
+
+def has(words: Words, *names: str) -> bool:
+    """Whether an option is on the line, with `_` or `-` in its name, with its value behind = or in the next word."""
+    wanted = {name.replace("_", "-") for name in names}
+    return any(word.partition("=")[0].replace("_", "-") in wanted for word in words)
+
+
+def missing(words: Words, **options: object) -> Tuple[str, ...]:
+    """`name value` as --name=value, for each that is not on the line; None and False are left out, True is bare."""
+    added = []
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        if value is None or value is False or has(words, option):
+            continue
+        added.append(option if value is True else f"{option}={value}")
+    return tuple(added)

@@ -1,0 +1,95 @@
+"""A process of the job becomes the user's program.
+
+`python -m clusterwright.onhost.adapters.begin KIND FRAMEWORK WORDS`:
+KIND says what it is: `rank` of torch's launchers, `task` of Slurm's or MPI's, `host` or `batch`, which start ranks
+themselves. What the framework wants is set where nobody has said it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Dict, List, Mapping, Sequence
+
+from clusterwright.onhost.adapters import place, pytorch
+from clusterwright.onhost.adapters.adapter import Adapter
+from clusterwright.onhost.supervisor import network
+from clusterwright.onhost.supervisor.host import private, rank
+from clusterwright.onhost.supervisor.host.generation import QUIET
+
+COMPUTE, LOGS = "CLUSTERWRIGHT_COMPUTE", "CLUSTERWRIGHT_LOGS"
+PYTHON = "python"  # in front of a script: the job's own
+
+
+def adapter(name: str) -> Adapter:
+    """The framework's."""
+    found: Adapter = importlib.import_module(f"clusterwright.onhost.adapters.{name}").ADAPTER
+    return found
+
+
+def wanted(kind: str, here: place.Place, framework: Adapter, environ: Mapping[str, str]) -> Dict[str, str]:
+    """What is set: torch's variables where no launcher of torch's was, then what the framework says, never twice."""
+    of_torch = {} if kind in ("rank", "batch") else pytorch.variables(here)
+    said = {**of_torch, **framework.variables(here)}
+    return {name: text for name, text in said.items() if name not in environ}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Set what is missing, and become the program."""
+    kind, name, *words = arguments
+    framework = adapter(name)
+    environ = os.environ
+    # What lies beside the job's Python comes first, as in an environment that was activated.
+    environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), environ.get("PATH", os.defpath)])
+    if kind != "rank":
+        _prepare(kind)
+    here = place.read(environ, starts_ranks=kind in ("host", "batch"))
+    environ.update(wanted(kind, here, framework, environ))
+    if kind in ("task", "host"):
+        _log(here)
+    words = list(framework.arguments(words, here))
+    if kind == "rank" and words[0] == PYTHON:
+        rank.program(words[1:])
+        return
+    run(words)
+
+
+def run(words: List[str]) -> None:
+    """In place of this process; Python is the job's own."""
+    argv = [sys.executable, "-u", *words[1:]] if words[0] == PYTHON else words
+    try:
+        os.execvp(argv[0], argv)  # noqa: S606 (the job's own program)
+    except OSError as why:
+        sys.exit(f"{argv[0]}: {why.strerror} on {os.uname().nodename}")
+
+
+def _prepare(kind: str) -> None:
+    """What our agent gives its ranks: the compute network's interface, the user's secrets, a share of processors."""
+    environ = os.environ
+    found = network.inside(environ[COMPUTE], network.interfaces()) if COMPUTE in environ else None
+    ours = {**QUIET, **private.secrets_of_user()}
+    if kind == "task":  # of a host's processors, those that Slurm gives one task
+        ours = {"OMP_NUM_THREADS": environ.get("SLURM_CPUS_PER_TASK", "1"), **ours}
+    if found:
+        ours = {"GLOO_SOCKET_IFNAME": found[0], "NCCL_SOCKET_IFNAME": found[0], **ours}
+    for name, text in ours.items():
+        environ.setdefault(name, text)
+
+
+def _log(here: place.Place) -> None:
+    """What it says goes to the run's folder, as that of our own ranks does."""
+    folder = os.environ.get(LOGS)
+    if not folder:
+        return
+    mine = os.path.join(folder, here.hosts[here.host])
+    os.makedirs(mine, exist_ok=True)
+    for number, name in ((1, "out"), (2, "err")):
+        path = os.path.join(mine, f"{max(0, here.local_rank)}.{name}")
+        target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(target, number)
+        os.close(target)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

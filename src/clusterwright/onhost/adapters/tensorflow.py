@@ -1,0 +1,21 @@
+"""TensorFlow: TF_CONFIG, which MultiWorkerMirroredStrategy reads: one worker for each rank."""
+
+from __future__ import annotations
+
+import json
+from typing import Dict
+
+from clusterwright.onhost.adapters.adapter import Adapter
+from clusterwright.onhost.adapters.place import Place
+
+
+def variables(place: Place) -> Dict[str, str]:
+    """Every worker by host and port, and which of them this is; ports follow the one where ranks meet."""
+    if place.starts_ranks:
+        return {}
+    workers = [f"{host}:{place.port + 1 + number}" for host in place.hosts for number in range(place.ranks)]
+    task = {"type": "worker", "index": place.rank}
+    return {"TF_CONFIG": json.dumps({"cluster": {"worker": workers}, "task": task})}
+
+
+ADAPTER = Adapter(module="tensorflow", install="pip install tensorflow", launcher="srun", variables=variables)

@@ -1,0 +1,154 @@
+"""One end of a pair on all its rails at once: perftest's programs and ibping, and what each of them printed.
+
+Given `role`: `ports` says which RDMA ports there are (by the `probe` that it is given) and what can be measured;
+`server` has every test of every rail wait for its client, until the client says over a connection of its own that
+it is done; `client` runs them one after the other, the rails at the same time. Prints one JSON object.
+Standard library, Python 3.8 or later.
+"""
+
+import glob
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import Any, Dict, List
+
+PATIENCE_S = 15.0  # the other end may begin so much later
+PARTING_S = 2.0  # a server of perftest ends together with its client, one of ibping never
+# what perftest says when the server is not there yet
+NOT_YET = ("Couldn't connect to", "Unable to open file descriptor for socket connection")
+KEPT = 6000  # characters of what a program prints: with a GPU its heading has a line for each GPU of the host
+
+Json = Dict[str, Any]
+
+
+def main() -> int:
+    """By its role."""
+    given = json.load(sys.stdin)
+    roles = {"ports": ports, "server": server, "client": client}
+    json.dump(roles[given["role"]](given), sys.stdout)
+    return 0
+
+
+def ports(given: Json) -> Json:
+    """The ports, as the check of them reads them; whether perftest knows CUDA; whether ibping may send."""
+    argv = [sys.executable, "-I", "-S", "-c", given["probe"]]
+    done = subprocess.run(argv, stdout=subprocess.PIPE, check=True)
+    umads = glob.glob("/dev/infiniband/umad*")
+    return {
+        "ports": done.stdout.decode(),
+        "cuda": "--use_cuda" in printed(["ib_write_bw", "--help"]),
+        "ibping": bool(umads) and os.access(umads[0], os.R_OK | os.W_OK) and bool(shutil.which("ibping")),
+    }
+
+
+def printed(argv: List[str]) -> str:
+    """All of it; nothing where there is no such program. perftest's help ends with 1."""
+    try:
+        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=15, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace")
+
+
+def server(given: Json) -> Json:
+    """Every test of every rail waits; what each had printed when the client was done."""
+    with socket.create_server((given["address"], given["port"])) as listening:
+        running = [[Running(test["server"]) for test in rail] for rail in given["rails"]]
+        try:
+            listening.settimeout(PATIENCE_S)
+            connection = listening.accept()[0]
+            with connection:
+                connection.settimeout(given["limit_s"])
+                connection.recv(1)
+        finally:
+            until = time.monotonic() + PARTING_S
+            found = [[ended(each, until - time.monotonic()) for each in rail] for rail in running]
+    names = [[test["name"] for test in rail] for rail in given["rails"]]
+    return {"rails": [dict(zip(*both)) for both in zip(names, found)]}
+
+
+class Running:
+    """A program, and the file that it prints to: a pipe that nobody reads would stop it."""
+
+    def __init__(self, argv: List[str]) -> None:
+        """Under way; a program that is not there prints so."""
+        self.out = tempfile.TemporaryFile()  # noqa: SIM115 (it is gone with this process)
+        self.process = None  # type: Any
+        try:
+            self.process = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.STDOUT
+            )
+        except OSError as why:
+            self.out.write(str(why).encode())
+
+    def said(self) -> str:
+        """So far."""
+        self.out.seek(0)
+        return self.out.read().decode(errors="replace")[-KEPT:]
+
+
+def ended(running: Running, limit_s: float) -> Json:
+    """How it ended and what it printed; it is ended where it goes on beyond the limit."""
+    if running.process is None:
+        return {"code": 127, "out": running.said()}
+    try:
+        code = running.process.wait(max(0.05, limit_s))
+    except subprocess.TimeoutExpired:
+        running.process.kill()
+        running.process.wait()
+        code = 124
+    return {"code": code, "out": running.said()}
+
+
+def client(given: Json) -> Json:
+    """All tests of each rail, one after the other; the server is told by the end of the connection."""
+    with connected(given):
+        found = [{} for _ in given["rails"]]  # type: List[Json]
+        threads = [
+            threading.Thread(target=rail, args=(given, tests, found[index]))
+            for index, tests in enumerate(given["rails"])
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return {"rails": found}
+
+
+def rail(given: Json, tests: List[Json], found: Json) -> None:
+    """Its tests."""
+    for test in tests:
+        found[test["name"]] = once(test["client"], given["test_s"])
+
+
+def once(argv: List[str], limit_s: float) -> Json:
+    """One test; again while the server's program is not there yet."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        done = ended(Running(argv), limit_s)
+        early = any(words in done["out"] for words in NOT_YET)
+        if not early or time.monotonic() > until:
+            return done
+        time.sleep(0.2)
+
+
+def connected(given: Json) -> socket.socket:
+    """A connection to the server, as soon as it is there."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return socket.create_connection((given["address"], given["port"]), PATIENCE_S)
+        except ConnectionRefusedError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""Runs this host's ranks of a training for some steps, and tells how long each step took, as the runtime wrote it.
+
+Nothing of the training's own is touched: it has a run's folder of this bench, begins at step 0 and saves nothing.
+Standard library, Python 3.8 or later.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, Dict, List
+
+LOOK_S = 0.1
+SEEN_S = 10.0  # until what rank 0 wrote is seen on a host whose own ranks have just lost it (NFS)
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+NEVER = "seconds:999999999"
+
+Json = Dict[str, Any]
+
+
+def main() -> int:
+    """Start the ranks, wait until rank 0 has written enough steps, and end them."""
+    given = json.load(sys.stdin)
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    run = os.path.join(folder, "trials", given["name"])
+    os.makedirs(run, exist_ok=True)
+    wanted = given["skip"] + given["steps"]
+    with tempfile.TemporaryFile() as said:
+        ranks = [start(given, local, run, said) for local in range(given["ranks_here"])]
+        try:
+            steps = waited(run, ranks, wanted)
+        finally:
+            end(ranks)
+        said.seek(0)
+        if len(steps) <= given["skip"]:
+            sys.stderr.write(why(ranks, said.read().decode(errors="replace")))
+            return 1
+    measured = steps[given["skip"] :]
+    found = {
+        "seconds": [each["seconds"] for each in measured],
+        "loss": measured[-1]["loss"],
+        "parameters": parameters(run),
+    }
+    json.dump({**found, "cpus": len(os.sched_getaffinity(0))}, sys.stdout)
+    return 0
+
+
+def start(given: Json, local: int, run: str, said: Any) -> "subprocess.Popen[bytes]":
+    """One rank with the variables that our launcher sets (onhost/supervisor/host/generation.py); dies with us."""
+    threads = max(1, len(os.sched_getaffinity(0)) // given["ranks_here"])
+    place = {"RANK": given["first_rank"] + local, "LOCAL_RANK": local, "WORLD_SIZE": given["ranks"]}
+    where = {"MASTER_ADDR": given["address"], "MASTER_PORT": given["port"]}
+    here = {
+        "LOCAL_WORLD_SIZE": given["ranks_here"],
+        "OMP_NUM_THREADS": threads,
+        "TORCH_CPP_LOG_LEVEL": "ERROR",
+    }
+    wires = {"GLOO_SOCKET_IFNAME": given["interface"], "NCCL_SOCKET_IFNAME": given["interface"]}
+    kept = {"CLUSTERWRIGHT_RUN": run, "CLUSTERWRIGHT_CHECKPOINTS": run + "/checkpoints"}
+    ours = {**place, **where, **here, **wires, **kept, "CLUSTERWRIGHT_CHECKPOINT_EVERY": NEVER}
+    environment = {**os.environ, **{name: str(value) for name, value in ours.items()}}
+    return subprocess.Popen(
+        ["bash", "-c", given["script"]], env=environment, cwd=given["workdir"] or run, stdin=subprocess.DEVNULL,
+        stdout=said, stderr=said, start_new_session=True, preexec_fn=die_with_parent,  # noqa: PLW1509 (this process has one thread)
+    )  # fmt: skip
+
+
+def die_with_parent() -> None:
+    """When this host's worker overruns its limit and is killed, no rank is left."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def waited(run: str, ranks: "List[subprocess.Popen[bytes]]", wanted: int) -> List[Json]:
+    """The steps that rank 0 has written, once there are enough of them or no more will come."""
+    over = None  # type: Any
+    while True:
+        steps = written(run)
+        if len(steps) >= wanted or (over is not None and time.monotonic() > over):
+            return steps[:wanted]
+        if over is None and any(rank.poll() is not None for rank in ranks):
+            over = time.monotonic() + SEEN_S
+        time.sleep(LOOK_S)
+
+
+def parameters(run: str) -> Any:
+    """How many the training tracks; None where it does not say."""
+    return next((each.get("parameters") for each in written(run, "plan")), None)
+
+
+def written(run: str, kind: str = "step") -> List[Json]:
+    """The events of rank 0 of a kind."""
+    path = os.path.join(run, "events", "rank-00000.jsonl")
+    try:
+        with open(path) as file:
+            lines = [line for line in file if line.endswith("\n")]
+    except FileNotFoundError:
+        return []
+    return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+
+def end(ranks: "List[subprocess.Popen[bytes]]") -> None:
+    """All ranks, with what they have started."""
+    for rank in ranks:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(rank.pid, signal.SIGKILL)
+        rank.wait()
+
+
+def why(ranks: "List[subprocess.Popen[bytes]]", said: str) -> str:
+    """The last line of what a rank said, or that it never called `run.step`."""
+    last = said.strip().splitlines()[-1:] or ["it said nothing"]
+    codes = ", ".join(str(rank.returncode) for rank in ranks)
+    return "too few steps written (run.step of clusterwright.runtime), ranks ended with %s: %s\n" % (
+        codes, last[0],
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""The job of a session: starts what was asked for, says where it is, and ends when nobody works in it any more."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from typing import Any, Dict, Union
+
+from clusterwright.onhost.dev.jupyter import Jupyter
+from clusterwright.onhost.dev.said import FILE, Trouble, say
+from clusterwright.onhost.dev.shell import Shell
+from clusterwright.onhost.dev.sshd import Sshd
+from clusterwright.onhost.dev.work import Work
+
+KINDS: Dict[str, Any] = {"jupyter": Jupyter, "vscode": Sshd, "shell": Shell}
+LONGEST_LOOK_S = 30.0  # a tenth of the idle time, at most this
+BEAT_S = 0.5
+TERMINATED = 143
+Server = Union[Jupyter, Sshd, Shell]
+
+
+def main() -> int:
+    """The folder of the session is the argument; what is wished lies in it."""
+    folder = sys.argv[1]
+    os.umask(0o077)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    with open(os.path.join(folder, "wish.json"), encoding="utf-8") as file:
+        wish = json.load(file)
+    server: Server = KINDS[wish["kind"]](folder, wish)
+    last: Dict[str, Any] = {"event": "ended", "why": "it was stopped, or its time was over"}
+    try:
+        server.start()
+        say(folder, "up", **_about(wish), notes=server.notes, **server.facts())
+        last["why"] = _rest(server, wish["idle_s"])
+    except Trouble as why:
+        last = {
+            "event": "failed",
+            "code": why.code,
+            "message": why.message,
+            "mend": why.mend,
+            "host": _host(),
+        }
+    finally:
+        server.stop()
+        _forget(folder)
+        say(folder, **last)
+    return int(last["event"] == "failed")
+
+
+def _forget(folder: str) -> None:
+    """Nothing secret outlives the session; its log stays."""
+    shutil.rmtree(os.path.join(folder, "runtime"), ignore_errors=True)
+    with open(os.path.join(folder, FILE), "w", encoding="utf-8"):
+        pass
+
+
+def _about(wish: Dict[str, Any]) -> Dict[str, Any]:
+    gpus = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    return {"host": _host(), "gpus": gpus, "idle_s": wish["idle_s"], "kind": wish["kind"]}
+
+
+def _host() -> str:
+    """As Slurm calls this host."""
+    return os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+
+
+def _rest(server: Server, idle_s: float) -> str:
+    """Until it ends by itself, or nobody has worked for that long; why."""
+    work = Work(os.environ.get("SLURM_JOB_ID", ""), time.time())
+    look_s = max(BEAT_S, min(LONGEST_LOOK_S, idle_s / 10))
+    following, active = time.monotonic() + look_s, 0.0
+    while server.alive():
+        time.sleep(BEAT_S)
+        if time.monotonic() < following:
+            continue
+        following = time.monotonic() + look_s
+        now = time.time()
+        if work.look(now, active) >= idle_s:
+            return f"nobody has worked in it for {idle_s:.0f} s"
+        active = server.active(now)  # after the look: a server that has just been asked is running
+    return "it was shut down"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

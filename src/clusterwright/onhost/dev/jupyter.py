@@ -1,0 +1,168 @@
+"""JupyterLab on the loopback address of this host; its token is in a file that only the user can read."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from datetime import datetime
+from typing import Any, Dict, List
+
+from clusterwright.onhost.dev.home import home
+from clusterwright.onhost.dev.ports import free
+from clusterwright.onhost.dev.said import Trouble
+
+START_LIMIT_S = 180  # torch's neighbours on a cold file server take a minute
+ATTEMPTS = 5
+LOOK_S = 0.1
+_TAKEN = ("is not available", "is already in use")
+
+
+class Jupyter:
+    """One server, and what is asked of it."""
+
+    def __init__(self, folder: str, wish: Dict[str, Any]) -> None:
+        self.folder, self.wish, self.port = folder, wish, 0
+        self.notes: List[str] = []
+        self.token = secrets.token_hex(24)
+        self.process: Any = None
+        self.log = os.path.join(folder, "jupyter.log")
+
+    def start(self) -> None:
+        """It answers; a port that somebody takes meanwhile is left to them."""
+        place = home(self.folder)
+        self.notes = list(place.notes)
+        root = self.wish["folder"] or place.root
+        variables = {
+            **os.environ,
+            **place.variables,
+            "JUPYTER_RUNTIME_DIR": os.path.join(self.folder, "runtime"),
+        }
+        if not os.path.isdir(root):
+            raise Trouble(
+                "dev-no-folder", f"there is no folder {root} on this host", "name another one: --folder"
+            )
+        for _ in range(ATTEMPTS):
+            self._choose_port()
+            self._write_config(root)
+            self._begin(variables, root)
+            if self._comes_up():
+                return
+        raise Trouble("dev-did-not-start", f"{ATTEMPTS} ports were taken, one after the other", "try again")
+
+    def _choose_port(self) -> None:
+        wanted = self.wish["port"]
+        self.port = free(wanted)
+        if wanted and self.port != wanted and not any("port" in note for note in self.notes):
+            self.notes.append(f"port {wanted} is not to be had on this host; it is {self.port}")
+
+    def _write_config(self, root: str) -> None:
+        """The token is in a file of mode 0600 (our umask), on no command line and in no environment."""
+        config = {
+            "ServerApp": {
+                "ip": "127.0.0.1", "port": self.port, "port_retries": 0, "open_browser": False, "root_dir": root,
+            },
+            "IdentityProvider": {"token": self.token},
+        }  # fmt: skip
+        with open(self._config(), "w", encoding="utf-8") as file:
+            json.dump(config, file)
+
+    def _config(self) -> str:
+        return os.path.join(self.folder, "jupyter_config.json")
+
+    def _begin(self, variables: Dict[str, str], root: str) -> None:
+        python = self.wish["python"]
+        argv = [python, "-m", "jupyterlab", f"--config={self._config()}"]
+        try:
+            with open(self.log, "wb") as log:
+                self.process = subprocess.Popen(
+                    argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=variables, cwd=root
+                )
+        except OSError as why:
+            raise Trouble(
+                "dev-no-python", f"{python} does not run on this host: {why.strerror}",
+                "name a Python that every compute host has: software.python, or --python",
+            ) from why  # fmt: skip
+
+    def _comes_up(self) -> bool:
+        """True when it answers with the token; False when its port was taken."""
+        end = time.monotonic() + START_LIMIT_S
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                if any(words in self._said() for words in _TAKEN):
+                    return False
+                raise self._why_not()
+            with contextlib.suppress(OSError, ValueError):
+                self.ask("status")
+                return True
+            time.sleep(LOOK_S)
+        raise Trouble(
+            "dev-did-not-start", f"no answer in {START_LIMIT_S} s: {self._end()}", f"see {self.log}"
+        )
+
+    def _why_not(self) -> Trouble:
+        python = self.wish["python"]
+        if "No module named jupyterlab" in self._said():
+            return Trouble(
+                "dev-no-jupyter",
+                f"there is no JupyterLab in {python}",
+                f"{python} -m pip install 'jupyterlab>=4'",
+            )
+        return Trouble("dev-did-not-start", f"JupyterLab ended at once: {self._end()}", f"see {self.log}")
+
+    def _said(self) -> str:
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def _end(self) -> str:
+        return " | ".join(self._said().strip().splitlines()[-3:])
+
+    def ask(self, what: str) -> Any:
+        """What its REST interface says."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api/{what}", headers={"Authorization": f"token {self.token}"}
+        )
+        opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({})
+        )  # a site's proxy is not for this host
+        with opener.open(request, timeout=10) as answer:
+            return json.load(answer)
+
+    def facts(self) -> Dict[str, Any]:
+        """What a user needs to come here."""
+        return {"port": self.port, "token": self.token}
+
+    def active(self, now: float) -> float:
+        """When a kernel last worked; now, while one does."""
+        try:
+            kernels = self.ask("kernels")
+        except (OSError, ValueError):
+            return 0.0
+        if any(kernel.get("execution_state") == "busy" for kernel in kernels):
+            return now
+        return max((_seconds(kernel["last_activity"]) for kernel in kernels), default=0.0)
+
+    def alive(self) -> bool:
+        """False once it has ended, as by `Shut Down` in its menu."""
+        return self.process.poll() is None
+
+    def stop(self) -> None:
+        """Ended, and its kernels with it; nothing secret is left."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        with contextlib.suppress(OSError):
+            os.unlink(self._config())
+
+
+def _seconds(text: str) -> float:
+    """Of `2026-11-22T19:00:00.123456Z`."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()  # noqa: FURB162 (3.8 reads no Z)

@@ -1,0 +1,263 @@
+"""What is done beside the queue, as the session's user: begin or join a session, wait for it, list, stop.
+
+What is wished is the second line of stdin, whose end means that whoever asked has left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import json
+import os
+import select
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from typing import Any, Dict, List, Optional, Set
+
+from clusterwright.onhost.dev.said import Trouble, heard
+
+LOOK_S = 0.2
+NAME = "wright-dev-"
+ALIVE = ("PENDING", "CONFIGURING", "RUNNING", "SUSPENDED")
+KEPT = 3  # folders of sessions that have ended: their logs
+_COLUMNS = ("%i", "%u", "%T", "%M", "%l", "%j", "%Z", "%S", "%B", "%r")
+
+
+def main() -> int:
+    """Do what the request says; each answer is a line of JSON."""
+    request = json.loads(sys.stdin.readline())
+    os.umask(0o077)
+    try:
+        return {"begin": begin, "list": show, "stop": stop}[request["do"]](request)
+    except Trouble as why:
+        tell("failed", code=why.code, message=why.message, mend=why.mend)
+        return 1
+
+
+def tell(event: str, **more: Any) -> None:
+    """To whoever asked."""
+    sys.stdout.write(json.dumps({"event": event, **more}) + "\n")
+    sys.stdout.flush()
+
+
+def begin(request: Dict[str, Any]) -> int:
+    """Join the session of this kind that there is, or submit one; then wait for it."""
+    base = own_folder(request["runs"])
+    rows = queued()
+    found = [row for row in rows if row["kind"] == request["kind"]]
+    if found and not request["new"]:
+        job, ours = found[-1], False
+        let_in(job["folder"], request["files"]["authorized_keys"])
+    else:
+        tidy(base, {row["folder"] for row in rows})
+        session = os.path.join(base, request["session"])
+        job, ours = {"job": submit(session, request["files"]), "folder": session}, True
+    try:
+        tell("submitted" if ours else "joined", job=job["job"], session=job["folder"], user=getpass.getuser())
+        return Waiting(job["job"], job["folder"], request["wait_s"], ours=ours).wait()
+    except BrokenPipeError:
+        if ours:
+            call("scancel", job["job"])
+        return 1
+
+
+def let_in(session: str, key: str) -> None:
+    """Another machine of the same user's comes with a key of its own."""
+    try:
+        with open(os.path.join(session, "authorized_keys"), "r+", encoding="utf-8") as file:
+            if key not in file.read():
+                file.write(key)
+    except OSError:  # its disk is full, or it has just ended: ssh will say that it is not let in
+        return
+
+
+def own_folder(runs: str) -> str:
+    """The user's sessions, beside everybody's runs, where nobody else looks in."""
+    path = os.path.join(runs, f"dev-{getpass.getuser()}")
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        about = os.lstat(path)
+    except OSError as why:
+        raise room(path, why) from why
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
+        raise Trouble(
+            "dev-folder", f"{path} is not a folder of {getpass.getuser()}'s", f"have it removed: rm -r {path}"
+        )
+    if stat.S_IMODE(about.st_mode) & 0o077:
+        os.chmod(path, 0o700)
+    return path
+
+
+def room(path: str, why: OSError) -> Trouble:
+    """What a file system says when it takes no more."""
+    return Trouble(
+        "dev-no-room",
+        f"nothing can be written to {path}: {why.strerror}",
+        "make room there, or have the quota raised",
+    )
+
+
+def tidy(base: str, alive: Set[str]) -> None:
+    """Folders of sessions that are over go, but for the newest few."""
+    sessions = [os.path.join(base, name) for name in os.listdir(base) if name != "home"]
+    over = sorted((path for path in sessions if path not in alive), key=os.path.getmtime)
+    for path in over[: len(over) - KEPT] if len(over) > KEPT else []:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def submit(session: str, files: Dict[str, str]) -> str:
+    """The job's id; a refused job leaves no folder behind."""
+    try:
+        os.mkdir(session, 0o700)
+        for name, text in files.items():
+            with open(os.path.join(session, name), "x", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+    except OSError as why:
+        shutil.rmtree(session, ignore_errors=True)
+        raise room(session, why) from why
+    done = subprocess.run(
+        ["sbatch", "--parsable", f"--chdir={session}", f"--output={session}/job.out", f"{session}/job.sh"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        shutil.rmtree(session, ignore_errors=True)
+        said = " ".join(done.stderr.decode(errors="replace").split())
+        raise Trouble(
+            "slurm-said",
+            f"sbatch ended with {done.returncode}: {said}",
+            "mend what Slurm says; nothing was submitted",
+        )
+    return done.stdout.decode().strip().splitlines()[-1].partition(";")[0]
+
+
+def call(*argv: str) -> Optional[str]:
+    """What a program of Slurm's printed; None when it failed."""
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=30, check=False
+        )  # fmt: skip
+        return done.stdout.decode(errors="replace") if done.returncode == 0 else None
+    return None
+
+
+def queued(*, everybody: bool = False) -> List[Dict[str, str]]:
+    """Sessions in the queue, oldest first: the user's own; everybody's only for root."""
+    who = [] if everybody and os.geteuid() == 0 else [f"--user={getpass.getuser()}"]
+    text = call("squeue", "--noheader", f"--format={'|'.join(_COLUMNS)}", *who)
+    if text is None:
+        raise Trouble(
+            "slurm-said", "squeue does not answer", "see that slurmctld runs: systemctl status slurmctld"
+        )
+    keys = ("job", "user", "state", "elapsed", "limit", "name", "folder", "start", "host", "why")
+    lines = [line.split("|", len(keys) - 1) for line in text.splitlines()]
+    rows = [dict(zip(keys, line)) for line in lines if len(line) == len(keys)]
+    known = [
+        {**row, "kind": row["name"][len(NAME) :], "why": row["why"].replace("None", "")}
+        for row in rows
+        if row["state"] in ALIVE and row["name"].startswith(NAME)
+    ]
+    return sorted(known, key=lambda row: int(row["job"]))
+
+
+class Waiting:
+    """From the queue to an address; whoever asked hears of each change once."""
+
+    def __init__(self, job: str, session: str, wait_s: Optional[float], *, ours: bool) -> None:
+        self.job, self.session, self.ours = job, session, ours
+        self.began = time.monotonic()
+        self.until = None if wait_s is None else self.began + wait_s
+        self.following = 0.0
+        self.told: Any = ()
+
+    def wait(self) -> int:
+        """Until it is up, has failed, or is not waited for any more."""
+        while True:
+            for line in heard(self.session):
+                if line["event"] in ("up", "failed", "ended"):
+                    tell(**{"job": self.job, **line})
+                    return 0 if line["event"] == "up" else 1
+            if time.monotonic() >= self.following and not self.queue():
+                return self.gone()
+            if self.left(LOOK_S):
+                return self.leave()
+            if self.until is not None and time.monotonic() > self.until:
+                tell("waiting", job=self.job)
+                return 0
+
+    def queue(self) -> bool:
+        """What Slurm says of it, asked less often the longer it takes; False when the job is gone."""
+        waited = time.monotonic() - self.began
+        self.following = time.monotonic() + min(10.0, max(1.0, waited / 10))
+        try:
+            row = next((each for each in queued() if each["job"] == self.job), None)
+        except Trouble:  # a slurmctld that does not answer has not lost it
+            return True
+        if row is None:
+            return False
+        now = (
+            (row["state"], row["host"])
+            if row["state"] == "RUNNING"
+            else (row["state"], row["why"], row["start"])
+        )
+        if now != self.told and (row["state"] != "PENDING" or row["why"]):
+            self.told = now
+            tell("queue", **row)
+        return True
+
+    def gone(self) -> int:
+        """It ended without a word, or with one that came last."""
+        time.sleep(1)
+        last = [line for line in heard(self.session) if line["event"] in ("up", "failed", "ended")]
+        if last:
+            tell(**{"job": self.job, **last[-1]})
+            return 1
+        tell(
+            "failed", code="dev-did-not-start", message=f"job {self.job} ended before it was up: {self.end()}",
+            mend=f"see {self.session}/job.out",
+        )  # fmt: skip
+        return 1
+
+    def end(self) -> str:
+        """The last it wrote."""
+        try:
+            with open(os.path.join(self.session, "job.out"), encoding="utf-8") as file:
+                return " | ".join(file.read().strip().splitlines()[-3:])
+        except OSError:
+            return "it wrote nothing"
+
+    def left(self, seconds: float) -> bool:
+        """True when whoever asked has left within this time."""
+        ready, _, _ = select.select([sys.stdin], [], [], seconds)
+        return bool(ready) and not os.read(sys.stdin.fileno(), 4096)
+
+    def leave(self) -> int:
+        """A session that nobody waits for does not start some night; one that was there stays."""
+        if self.ours:
+            call("scancel", self.job)
+        tell("cancelled" if self.ours else "left", job=self.job)
+        return 1
+
+
+def show(request: Dict[str, Any]) -> int:
+    """The user's sessions; root sees everybody's."""
+    tell("sessions", rows=queued(everybody=request["everybody"]))
+    return 0
+
+
+def stop(request: Dict[str, Any]) -> int:
+    """One session, or all of the user's."""
+    rows = queued(everybody=request["everybody"])
+    chosen = [row["job"] for row in rows if request["job"] in ("all", row["job"])]
+    if not chosen:
+        there = ", ".join(row["job"] for row in rows) or "none"
+        raise Trouble(
+            "dev-no-session", f"there is no session {request['job']}; there are: {there}", "wright dev list"
+        )
+    call("scancel", *chosen)
+    tell("stopped", jobs=chosen)
+    return 0

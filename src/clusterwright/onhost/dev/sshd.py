@@ -1,0 +1,118 @@
+"""An sshd of the user's own inside the job, on the loopback address: who comes by it is held to the job's GPUs."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import shutil
+import subprocess
+import time
+from typing import Any, Dict, List
+
+from clusterwright.onhost.dev.home import home
+from clusterwright.onhost.dev.ports import answers, free
+from clusterwright.onhost.dev.said import Trouble
+
+START_LIMIT_S = 20
+ATTEMPTS = 5
+LOOK_S = 0.05
+_PLACES = "/usr/sbin:/usr/local/sbin:/sbin"
+# StrictModes looks at all folders up to the root, of which the shared one is everybody's.
+_CONFIG = """ListenAddress 127.0.0.1
+Port {port}
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/authorized_keys
+AllowUsers {user}
+StrictModes no
+PidFile none
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+X11Forwarding no
+PrintMotd no
+Subsystem sftp internal-sftp
+SetEnv {variables}
+"""
+
+
+class Sshd:
+    """One sshd, with a host key of its own."""
+
+    def __init__(self, folder: str, wish: Dict[str, Any]) -> None:
+        self.folder, self.wish, self.port = folder, wish, 0
+        self.notes: List[str] = []
+        self.process: Any = None
+        self.log = os.path.join(folder, "sshd.log")
+
+    def start(self) -> None:
+        """It listens."""
+        program, keygen = shutil.which("sshd", path=_PLACES), shutil.which("ssh-keygen")
+        if not program or not keygen:
+            raise Trouble(
+                "dev-no-sshd", "this host has no sshd or no ssh-keygen", "install openssh-server there"
+            )
+        self.notes = list(home(self.folder).notes)
+        subprocess.run(
+            [keygen, "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", f"{self.folder}/host_key"],
+            check=True, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        for _ in range(ATTEMPTS):
+            self.port = free(self.wish["port"])
+            self._write_config()
+            with open(self.log, "wb") as log:
+                self.process = subprocess.Popen(
+                    [program, "-D", "-e", "-f", f"{self.folder}/sshd_config"],
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                )  # fmt: skip
+            if self._comes_up():
+                return
+        raise Trouble("dev-did-not-start", f"sshd did not listen: {self._said()}", f"see {self.log}")
+
+    def _write_config(self) -> None:
+        text = _CONFIG.format(port=self.port, folder=self.folder, user=getpass.getuser(), variables=_told())
+        with open(f"{self.folder}/sshd_config", "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def _comes_up(self) -> bool:
+        end = time.monotonic() + START_LIMIT_S
+        while time.monotonic() < end and self.process.poll() is None:
+            if answers(self.port):
+                return True
+            time.sleep(LOOK_S)
+        return False
+
+    def _said(self) -> str:
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return " | ".join(file.read().strip().splitlines()[-3:])
+
+    def facts(self) -> Dict[str, Any]:
+        """What a user needs to come here."""
+        with open(f"{self.folder}/host_key.pub", encoding="utf-8") as file:
+            return {"port": self.port, "host_key": " ".join(file.read().split()[:2])}
+
+    def active(self, _now: float) -> float:
+        """Nothing of its own: who works here computes, or types."""
+        return 0.0
+
+    def alive(self) -> bool:
+        """False once it has ended."""
+        return self.process.poll() is None
+
+    def stop(self) -> None:
+        """Nobody comes in any more; Slurm ends who is here."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait()
+        with contextlib.suppress(OSError):
+            os.unlink(f"{self.folder}/host_key")
+
+
+def _told() -> str:
+    """Sshd begins each login with a clean environment; what Slurm says of the job is put back."""
+    names = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "TMPDIR")
+    kept = {
+        name: text for name, text in os.environ.items()
+        if (name in names or name.startswith("SLURM_JOB")) and not set(text) & set('"\n\\')
+    }  # fmt: skip
+    return " ".join(f'{name}="{text}"' for name, text in sorted(kept.items()))

@@ -1,0 +1,1 @@
+"""Evidence that a diagnosis collects on hosts: stacks, logs, metrics."""

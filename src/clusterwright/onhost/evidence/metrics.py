@@ -1,0 +1,110 @@
+"""What the monitoring saw of a job, as lines (standard library, Python 3.8; sent to the control host).
+
+Only what tells of a failure becomes a line; thresholds are in the queries. Names of families are those of
+docs/decisions/0010-watch.md.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from string import Template
+from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
+
+from clusterwright.onhost.snapshot.monitors import asked
+
+LEAST_S = 60  # of time that is looked at: two or more samples
+
+
+class Question(NamedTuple):
+    """A query and what an answer means.
+
+    In the query `$n` is the job's hosts, `$t` its time, `$b` its begin, `$j` the job and `$r` its run.
+    """
+
+    query: str
+    words: str
+
+
+def grown(family: str) -> str:
+    """By how much a counter grew; one that was not there at the begin has grown from nothing."""
+    most = f"max_over_time({family}{{$n}}$t)"
+    return f"({most} - ({family}{{$n}} @ $b or 0 * {most}))"
+
+
+# Ours: data-centre GPUs slow themselves down from 85 to 95 degrees; a few PCIe replays come with every boot;
+# no step takes 300 s.
+QUESTIONS = (
+    Question(grown("clusterwright_gpu_xid_total") + " > 0", "GPU {gpu} had Xid {xid}, times: {value:.0f}"),
+    Question(grown("gpu:ecc_uncorrected:total") + " > 0", "GPU {gpu} had {value:.0f} uncorrectable memory errors"),
+    Question("max_over_time(gpu:remap_failed{$n}$t) > 0", "GPU {gpu} could not remap a row"),
+    Question(grown("gpu:nvlink_errors:total") + " > 0", "GPU {gpu} had {value:.0f} NVLink errors"),
+    Question(grown("gpu:pcie_replays:total") + " > 100", "GPU {gpu} had {value:.0f} PCIe replays"),
+    Question("max_over_time(gpu:temperature:celsius{$n}$t) >= 90", "GPU {gpu} was as hot as {value:.0f} degrees"),
+    Question(
+        'avg_over_time(gpu:throttled{$n,reason!="power"}$t) > 0.05',
+        "GPU {gpu} was slowed down for {percent:.0f}% of the time: {reason}",
+    ),
+    Question(
+        "max_over_time(clusterwright_job_oom_kills_total{job=$j}$t) > 0",
+        "processes of job {job} were killed for memory, times: {value:.0f}",
+    ),
+    Question(
+        "min_over_time(clusterwright_gpus_seen{$n}$t) < min_over_time(clusterwright_gpus_declared{$n}$t)",
+        "no more than {value:.0f} of its GPUs were seen",
+    ),
+    Question("min_over_time(clusterwright_munge_answers{$n}$t) == 0", "munge did not answer"),
+    Question("min_over_time(clusterwright_slurmd_answers{$n}$t) == 0", "slurmd did not answer"),
+    Question("min_over_time(clusterwright_file_system_answers{$n}$t) == 0", "file system {path} did not answer"),
+    Question(
+        'max_over_time(clusterwright_verdict{$n,status="fail"}$t) > 0', "the check {check} failed: {part}"
+    ),
+    Question(
+        "max_over_time(clusterwright_run_stalled_seconds{run=$r}$t) > 300",
+        "run {run} made no step for {value:.0f} s",
+    ),
+)  # fmt: skip
+
+
+def main() -> int:
+    """Print lines by host as JSON; where Prometheus does not answer there are none, and stderr says so."""
+    given = json.loads(sys.argv[1])
+    try:
+        lines = told(given, time.monotonic() + float(given["limit_s"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        sys.stderr.write(f"Prometheus: {error}\n")
+        lines = {}
+    json.dump(lines, sys.stdout)
+    return 0
+
+
+def told(given: Dict[str, Any], end: float) -> Dict[str, List[str]]:
+    """Lines by host; of what has no host, under an empty name."""
+    found: Dict[str, List[str]] = {}
+    for question, query in queries(given):
+        for labels, value in asked(given["url"], query, end):
+            names = _Names({**labels, "value": value, "percent": 100 * value})
+            found.setdefault(labels.get("node", ""), []).append("metric: " + question.words.format_map(names))
+    return found
+
+
+def queries(given: Dict[str, Any]) -> Iterator[Tuple[Question, str]]:
+    """What is asked: of the job's own hosts and time."""
+    places = {
+        "n": "node=~" + json.dumps("|".join(given["hosts"])),
+        "t": f"[{max(LEAST_S, given['end'] - given['begin'])}s] @ {given['end']}",
+        "b": str(given["begin"]),
+        "j": json.dumps(given["job"]),
+        "r": json.dumps(given["run"]),
+    }
+    for question in QUESTIONS:
+        if (given["run"] or "$r" not in question.query) and (given["hosts"] or "$n" not in question.query):
+            yield question, Template(question.query).substitute(places)
+
+
+class _Names(Dict[str, Any]):
+    """Labels; one that a series does not have is empty."""
+
+    def __missing__(self, _: str) -> str:
+        return ""

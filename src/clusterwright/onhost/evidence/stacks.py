@@ -1,0 +1,114 @@
+"""Where the ranks of a job stand, by their own words (standard library, Python 3.8; sent to a host of the job).
+
+Ranks that our runtime has started answer a signal with their stacks; of others py-spy tells, where it is installed.
+Each is looked at three times within two seconds.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from typing import Any, Dict, Iterator, List
+
+from clusterwright.onhost.supervisor.hang import stacks
+
+LOOKS = 3
+APART_S = 0.9
+TO_WRITE_S = 0.1
+SPY_S = 10
+_COLLECTIVE = re.compile(r"torch/distributed/(?:distributed_c10d|c10d_logger|_functional_collectives)\.py")
+_CALLED = re.compile(r"torch/distributed/distributed_c10d\.py\"?[^\n]*? in (?P<name>[a-z]\w*)")
+_SPIED = re.compile(r"^ +(?P<name>\S+) \((?P<file>[^:]+):(?P<line>\d+)\)$", re.MULTILINE)
+
+
+def main() -> int:
+    """Print a list of ranks, each with what was seen of it."""
+    job = sys.argv[1]
+    ranks = list(_ranks(job))
+    for number in range(LOOKS):
+        if number:
+            time.sleep(APART_S)
+        for rank in ranks:
+            rank["looks"].append(_look(rank))
+    json.dump([{name: rank[name] for name in ("rank", "pid", "looks")} for rank in ranks], sys.stdout)
+    return 0
+
+
+def _ranks(job: str) -> Iterator[Dict[str, Any]]:
+    """Processes of the job that would tell where they stand."""
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        pid = int(path.split("/")[2])
+        try:
+            with open(path, "rb") as file:
+                told = dict(one.partition(b"=")[::2] for one in file.read().split(b"\0"))
+        except OSError:
+            continue
+        if told.get(b"SLURM_JOB_ID", b"").decode() != job:
+            continue
+        written = _written(pid)
+        rank = told.get(b"RANK", b"").decode()
+        if written and stacks.listens(pid):
+            local = os.path.basename(written).partition(".")[0]
+            yield {"rank": rank or "local " + local, "pid": pid, "path": written, "looks": []}
+        elif rank and shutil.which("py-spy"):
+            yield {"rank": rank, "pid": pid, "path": "", "looks": []}
+
+
+def _written(pid: int) -> str:
+    """The file into which it writes its stacks; empty where it has none."""
+    for link in glob.glob(f"/proc/{pid}/fd/*"):
+        try:
+            path = os.readlink(link)
+        except OSError:
+            continue
+        if path.endswith(".stacks"):
+            return path
+    return ""
+
+
+def _look(rank: Dict[str, Any]) -> Dict[str, str]:
+    """Its state, where it waits in the kernel, its own line, and the collective that it is in."""
+    pid = rank["pid"]
+    stack = _asked(pid, rank["path"]) if rank["path"] else _spied(pid)
+    called = _CALLED.findall(stack) if _COLLECTIVE.search(stack) else []
+    return {
+        "state": stacks.state(pid),
+        "kernel": _kernel(pid),
+        "place": stacks.place(stack) if stack else "",
+        "collective": called[-1] if called else "",
+    }
+
+
+def _asked(pid: int, path: str) -> str:
+    before = stacks.size(path)
+    if not stacks.ask(pid):
+        return ""
+    time.sleep(TO_WRITE_S)
+    threads: List[str] = list(stacks.threads(stacks.since(path, before)))
+    return threads[-1] if threads else ""
+
+
+def _spied(pid: int) -> str:
+    """In the form in which Python itself writes stacks."""
+    argv = ["py-spy", "dump", "--nonblocking", "--pid", str(pid)]
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=SPY_S, check=False)  # noqa: S603 (no shell)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return "\n".join(
+        f'  File "{one["file"]}", line {one["line"]} in {one["name"]}' for one in _SPIED.finditer(done.stdout)
+    )
+
+
+def _kernel(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/wchan", encoding="utf-8", errors="replace") as file:
+            return re.sub(r"\W", "", file.read())
+    except OSError:
+        return ""

@@ -1,0 +1,143 @@
+"""Where Slurm keeps the control groups of its jobs, in both versions, and what they say."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from typing import Dict, Iterator, List, NamedTuple, Optional
+
+from clusterwright.onhost.exporter.kept import number_of, text_of
+
+_JOB = re.compile(r"job_(\d+)$")
+_NO_LIMIT = 1 << 60  # version 1 writes the largest number of pages there is
+# Slurm's own layouts: version 1 `slurm` or `slurm_NODE` (21.08 on), version 2 the scope of its step daemons.
+_V1 = ("slurm*/uid_*/job_*", "*/slurm*/uid_*/job_*", "*/*/slurm*/uid_*/job_*")
+_V2 = (
+    "system.slice/*slurmstepd.scope/job_*",
+    "*/system.slice/*slurmstepd.scope/job_*",
+    "*/*/system.slice/*slurmstepd.scope/job_*",
+)
+
+
+class Group(NamedTuple):
+    """A job's groups: by controller in version 1, and one for all in version 2 (under the name of each)."""
+
+    job: str
+    folders: Dict[str, str]
+    version: int
+
+    def folder(self, controller: str) -> str:
+        """Of that controller; empty where it has none."""
+        return self.folders.get(controller, "")
+
+
+def jobs(root: str) -> List[Group]:
+    """Jobs on this host, by number."""
+    return sorted([*_second(root), *_first(root)], key=lambda group: int(group.job))
+
+
+def _first(root: str) -> Iterator[Group]:
+    found: Dict[str, Dict[str, str]] = {}
+    for controller in ("memory", "cpuacct", "cpuset", "freezer", "devices"):
+        top = os.path.join(root, controller)
+        top = (
+            top
+            if os.path.isdir(top)
+            else os.path.join(root, "cpu,cpuacct")
+            if controller == "cpuacct"
+            else top
+        )
+        for pattern in _V1:
+            for path in glob.glob(os.path.join(glob.escape(top), pattern)):
+                job = _JOB.search(path)
+                if job:
+                    found.setdefault(job[1], {}).setdefault(controller, path)
+    for number, folders in found.items():
+        yield Group(number, folders, 1)
+
+
+def _second(root: str) -> Iterator[Group]:
+    for top in (root, os.path.join(root, "unified")):
+        for pattern in _V2:
+            for path in glob.glob(os.path.join(glob.escape(top), pattern)):
+                job = _JOB.search(path)
+                if job:
+                    yield Group(job[1], dict.fromkeys(("memory", "cpuacct", "cpuset", "pids"), path), 2)
+
+
+def processes(group: Group) -> List[int]:
+    """All of the job's, its steps' too; of the controller that has most of them."""
+    found = set()
+    for top in dict.fromkeys(group.folders.values()):
+        for folder, _, _ in os.walk(top):
+            for word in text_of(os.path.join(folder, "cgroup.procs")).split():
+                found.add(int(word))
+    return sorted(found)
+
+
+def cpu_seconds(group: Group) -> Optional[float]:
+    """Processor time of the job so far."""
+    folder = group.folder("cpuacct")
+    if not folder:
+        return None
+    if group.version == 1:
+        nanoseconds = number_of(os.path.join(folder, "cpuacct.usage"))
+        return None if nanoseconds is None else nanoseconds / 1e9
+    microseconds = _row(os.path.join(folder, "cpu.stat"), "usage_usec")
+    return None if microseconds is None else microseconds / 1e6
+
+
+def cpus(group: Group) -> Optional[int]:
+    """How many processors it is held to."""
+    folder = group.folder("cpuset")
+    for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus") if folder else ():
+        text = text_of(os.path.join(folder, name)).strip()
+        if text:
+            spans = [span.split("-") for span in text.split(",")]
+            return sum(int(span[-1]) - int(span[0]) + 1 for span in spans)
+    return None
+
+
+def memory_bytes(group: Group) -> Optional[int]:
+    """What it holds and cannot do without: file pages that were not used lately are the kernel's to take."""
+    folder = group.folder("memory")
+    name, old = (
+        ("memory.usage_in_bytes", "total_inactive_file")
+        if group.version == 1
+        else ("memory.current", "inactive_file")
+    )
+    held: Optional[int] = number_of(os.path.join(folder, name)) if folder else None
+    if held is None:
+        return None
+    return max(0, held - (_row(os.path.join(folder, "memory.stat"), old) or 0))
+
+
+def memory_limit_bytes(group: Group) -> Optional[int]:
+    """None without a limit."""
+    folder = group.folder("memory")
+    name = "memory.limit_in_bytes" if group.version == 1 else "memory.max"
+    limit: Optional[int] = number_of(os.path.join(folder, name)) if folder else None
+    return limit if limit is not None and limit < _NO_LIMIT else None
+
+
+def oom_kills(group: Group) -> Dict[str, int]:
+    """By folder: version 1 counts in the group where it happened, version 2 above it as well."""
+    top = group.folder("memory")
+    if not top:
+        return {}
+    if group.version != 1:
+        return {top: _row(os.path.join(top, "memory.events"), "oom_kill") or 0}
+    found = {}
+    for folder, _, _ in os.walk(top):
+        found[folder] = _row(os.path.join(folder, "memory.oom_control"), "oom_kill") or 0
+    return found
+
+
+def _row(path: str, name: str) -> Optional[int]:
+    """A number that stands behind its name in a file of rows."""
+    for line in text_of(path).splitlines():
+        key, _, value = line.partition(" ")
+        if key == name and value.strip().isdigit():
+            return int(value)
+    return None

@@ -1,0 +1,118 @@
+"""A process that collects when it is told to: what runs on the far side of two pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from types import ModuleType
+from typing import Any, Dict
+
+from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.text import rendered
+
+GO = b"."
+_FIRST_TO_GO = b"500"  # where memory runs out, a collector ends before who keeps it (proc(5), oom_score_adj)
+
+
+def start(module: ModuleType, settings: Settings) -> Child:
+    """The process of that collector."""
+    orders_out, orders_in = os.pipe()
+    answers_out, answers_in = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(orders_in)
+        os.close(answers_out)
+        _live(module, settings, orders_out, answers_in)
+    os.close(orders_out)
+    os.close(answers_in)
+    return Child(pid, orders_in, answers_out)
+
+
+class Child:
+    """The near side: its number, where it takes orders, and where it answers."""
+
+    def __init__(self, pid: int, orders: int, answers: int) -> None:
+        self.pid, self.orders, self.answers = pid, orders, answers
+        self.gone = False
+        os.set_blocking(answers, False)
+
+    def go(self) -> bool:
+        """Collect once; False for one that has ended."""
+        try:
+            return os.write(self.orders, GO) == 1
+        except OSError:
+            return False
+
+    def kill(self) -> None:
+        """It, and whatever it has started; one that the kernel holds ends when that lets go."""
+        for end in () if self.gone else (os.killpg, os.kill):
+            try:
+                end(self.pid, signal.SIGKILL)
+            except OSError:
+                continue
+
+    def ended(self) -> bool:
+        """True once nothing is left of it."""
+        if not self.gone:
+            try:
+                self.gone = os.waitpid(self.pid, os.WNOHANG)[0] != 0
+            except ChildProcessError:
+                self.gone = True
+        return self.gone
+
+    def wait(self) -> None:
+        """Until nothing is left of it."""
+        if not self.gone:
+            os.waitpid(self.pid, 0)
+            self.gone = True
+
+    def close(self) -> None:
+        """The pipes."""
+        os.close(self.orders)
+        os.close(self.answers)
+
+
+def _live(module: ModuleType, settings: Settings, orders: int, answers: int) -> None:
+    """Until nobody gives orders any more; a collector that fails ends with its answer."""
+    try:
+        _by_itself()
+        state: Dict[Any, Any] = {}
+        while os.read(orders, 1):
+            said, good = answer(module, settings, state)
+            _write(answers, said)
+            if not good or not module.STAYS:
+                break
+    finally:
+        os._exit(0)
+
+
+def _by_itself() -> None:
+    """A group of its own, nothing of ours held, and the first to go."""
+    os.setpgid(0, 0)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        with open("/proc/self/oom_score_adj", "wb") as file:
+            file.write(_FIRST_TO_GO)
+    except OSError:
+        return
+
+
+def answer(module: ModuleType, settings: Settings, state: Dict[Any, Any]) -> Any:
+    """A line that says how it went, then the text; and whether it went well."""
+    began, text, why = time.monotonic(), "", ""
+    try:
+        text = rendered(module.collect(settings, state))
+    except Exception as error:  # noqa: BLE001 (said on the page; the next asking may well succeed)
+        why = f"{type(error).__name__}: {error}"
+    data = text.encode("utf-8", "replace")
+    head = {"why": why[:500], "seconds": round(time.monotonic() - began, 6), "bytes": len(data)}
+    return json.dumps(head).encode() + b"\n" + data, not why
+
+
+def _write(pipe: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(pipe, view) :]

@@ -1,0 +1,120 @@
+"""GPUs by NVML, in one process that stays; a driver that hangs holds this process, and no other."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Optional
+
+from clusterwright.onhost.exporter.nvml import Gpu, Nvml, NvmlError
+from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.text import Family, counter, gauge
+
+EVERY_S, TIMEOUT_S, STAYS = 10.0, 10.0, True
+LINKS = 18  # the most that a GPU has (Hopper, Blackwell)
+LINKS_EVERY = 6  # rounds: each link is five questions, and errors of links are counted, not missed
+_TEMPERATURE, _SM, _CORRECTED, _UNCORRECTED, _VOLATILE = 0, 1, 0, 1, 0
+_LINK_COUNTERS = (0, 1, 2, 3)  # nvmlNvLinkErrorCounter_t: replay, recovery, CRC of flits and of data
+# Bits of nvmlClocksEventReasons; what a power limit takes in software is no fault, and so not here.
+THROTTLED = {"hardware": 0x8, "thermal": 0x20 | 0x40, "power": 0x80}
+_LOST = 15
+
+
+def wanted(settings: Settings) -> bool:
+    """Where GPUs are declared."""
+    return settings.gpus > 0
+
+
+def collect(_settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
+    """All of all GPUs; a host without the driver's library has seen none."""
+    seen = gauge("gpus_seen", "GPUs that answer the driver.")
+    nvml = state.get("nvml")
+    if nvml is None:
+        try:
+            nvml = state["nvml"] = Nvml()
+        except OSError:
+            yield seen.add(0)
+            return
+    gpus = nvml.gpus()
+    yield seen.add(len(gpus))
+    families = _families()
+    driver = nvml.driver()
+    for gpu in gpus:
+        try:
+            _one(gpu, families, driver, state)
+        except NvmlError as error:
+            if error.code != _LOST:
+                raise
+    state["round"] = state.get("round", 0) + 1
+    yield from families.values()
+
+
+def _families() -> Dict[str, Family]:
+    named = {
+        "info": "1 for each GPU that answers.", "utilisation_ratio": "Share of the time in which kernels ran.",
+        "memory_used_bytes": "Memory in use.", "memory_total_bytes": "Memory in all.",
+        "temperature_celsius": "Temperature of the processor.", "power_watts": "Power drawn.",
+        "sm_clock_hertz": "Clock of the processors.", "remap_pending": "1 where rows wait for a reset to be replaced.",
+        "remap_failed": "1 where a row could not be replaced.", "nvlinks_active": "NVLinks that are up.",
+        "throttled": "1 while the clock is held down for that reason.",
+    }  # fmt: skip
+    counted = {
+        "energy_joules_total": "Energy since the driver was loaded.",
+        "ecc_uncorrected_total": "Memory errors that were not corrected, since the driver was loaded.",
+        "ecc_corrected_total": "Memory errors that were corrected, since the driver was loaded.",
+        "pcie_replays_total": "PCIe packets that were sent again.",
+        "nvlink_errors_total": "Replays, recoveries and CRC errors of all its NVLinks.",
+    }
+    found = {name: gauge(f"gpu_{name}", meaning) for name, meaning in named.items()}
+    found.update({name: counter(f"gpu_{name}", meaning) for name, meaning in counted.items()})
+    return found
+
+
+def _one(gpu: Gpu, into: Dict[str, Family], driver: str, state: Dict[Any, Any]) -> None:
+    label = str(gpu.index)
+    name = state.setdefault(("name", gpu.uuid), "") or gpu.text("nvmlDeviceGetName")
+    state["name", gpu.uuid] = name
+    into["info"].add(1, gpu=label, uuid=gpu.uuid, name=name, driver=driver)
+    used, total = gpu.memory()
+    _corrected, _uncorrected, pending, failed = gpu.several("nvmlDeviceGetRemappedRows", 4)
+    values = {
+        "utilisation_ratio": _scaled(gpu.busy(), 0.01), "memory_used_bytes": used, "memory_total_bytes": total,
+        "temperature_celsius": gpu.number("nvmlDeviceGetTemperature", _TEMPERATURE),
+        "power_watts": _scaled(gpu.number("nvmlDeviceGetPowerUsage"), 1e-3),
+        "energy_joules_total": _scaled(gpu.big("nvmlDeviceGetTotalEnergyConsumption"), 1e-3),
+        "sm_clock_hertz": _scaled(gpu.number("nvmlDeviceGetClockInfo", _SM), 1e6),
+        "ecc_uncorrected_total": gpu.big("nvmlDeviceGetTotalEccErrors", _UNCORRECTED, _VOLATILE),
+        "ecc_corrected_total": gpu.big("nvmlDeviceGetTotalEccErrors", _CORRECTED, _VOLATILE),
+        "pcie_replays_total": gpu.number("nvmlDeviceGetPcieReplayCounter"),
+        "remap_pending": pending, "remap_failed": failed, **_links(gpu, state),
+    }  # fmt: skip
+    for key, value in values.items():
+        into[key].add(value, gpu=label)
+    reasons = gpu.big("nvmlDeviceGetCurrentClocksThrottleReasons")
+    for reason, bits in THROTTLED.items():
+        into["throttled"].add(
+            None if reasons is None else float(bool(reasons & bits)), gpu=label, reason=reason
+        )
+
+
+def _links(gpu: Gpu, state: Dict[Any, Any]) -> Dict[str, Optional[float]]:
+    """Seldom asked; between, what was said last."""
+    key = ("links", gpu.uuid)
+    if key not in state or state.get("round", 0) % LINKS_EVERY == 0:
+        links = {number: gpu.link(number) for number in range(LINKS)}
+        there = [number for number, up in links.items() if up is not None]
+        state[key] = {
+            "nvlinks_active": float(sum(map(bool, links.values()))) if there else None,
+            "nvlink_errors_total": float(sum(_errors(gpu, number) for number in there)) if there else None,
+        }
+    found: Dict[str, Optional[float]] = state[key]
+    return found
+
+
+def _errors(gpu: Gpu, link: int) -> int:
+    counts: List[Optional[int]] = [
+        gpu.big("nvmlDeviceGetNvLinkErrorCounter", link, which) for which in _LINK_COUNTERS
+    ]
+    return sum(count for count in counts if count is not None)
+
+
+def _scaled(value: Optional[int], factor: float) -> Optional[float]:
+    return None if value is None else value * factor

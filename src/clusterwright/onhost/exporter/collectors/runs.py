@@ -1,0 +1,178 @@
+"""Runs, from the events that they write into the shared folder; those that ended an hour ago are nobody's news."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import sys
+import time
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
+
+from clusterwright.onhost.exporter.run_events import RunEvents, plain
+from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.text import Family
+from clusterwright.onhost.supervisor.ledger import figures, reading, slow, speed
+from clusterwright.onhost.supervisor.ledger.history import History
+from clusterwright.onhost.supervisor.ledger.timeline import jobs
+
+EVERY_S, TIMEOUT_S, STAYS = 10.0, 60.0, True
+RETIRED_S = 3600.0
+SILENT_S = 60.0  # a supervisor beats once a second, on storage that may be slow
+LOST_S = 86400.0  # one that never said that it ended, and has been silent for so long
+MOST = 300  # runs that are followed
+RECENT = 20  # steps, over which one's length is taken
+_MOST_BYTES = 1 << 20  # of job.json
+
+
+class Followed:
+    """One run."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder, self.name = folder, os.path.basename(folder)
+        self.record = _object(os.path.join(folder, "job.json"))
+        self.events = RunEvents(folder)
+        self.most: Dict[Tuple[str, Tuple[Tuple[str, str], ...]], float] = {}
+
+    def ended(self) -> Optional[float]:
+        """When it said that it was over."""
+        return _time(os.path.join(self.folder, "ended.json"))
+
+    def alive(self) -> float:
+        """When it was heard last."""
+        return _time(os.path.join(self.folder, "pulse")) or 0.0
+
+
+def wanted(settings: Settings) -> bool:
+    """On the control host, where there is a folder of runs."""
+    return settings.control and bool(settings.runs)
+
+
+def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
+    """What cannot be made of one run's events takes nothing from the others."""
+    known: Dict[str, Followed] = state.setdefault("runs", {})
+    now = time.time()
+    _find(settings.runs, known, state.setdefault("past", set()), now)
+    into: Dict[str, Family] = {}
+    unread = Family("run_unreadable", "gauge", "1 for a run whose events make no sense.")
+    for name, run in sorted(known.items()):
+        try:
+            run.events.read()
+            samples = list(_samples(run, now))
+        except Exception as why:  # noqa: BLE001 (a thread that must never end)
+            sys.stderr.write(f"run {name!r}: {type(why).__name__}: {why}\n")
+            unread.add(1, run=name)
+            continue
+        for family, kind, meaning, labels, value in samples:
+            into.setdefault(family, Family(f"run_{family}", kind, meaning)).add(value, run=name, **labels)
+    yield from (*into.values(), unread)
+
+
+def _find(folder: str, known: Dict[str, Followed], past: Set[str], now: float) -> None:
+    """New ones are followed, those of yesterday are not looked at again."""
+    names = os.listdir(folder)
+    for gone in (set(known) | past) - set(names):
+        known.pop(gone, None)
+        past.discard(gone)
+    for name in sorted(set(names) - past):
+        run = known.get(name)
+        if run is None and not plain(os.path.join(folder, name, "job.json")):
+            continue
+        run = run or Followed(os.path.join(folder, name))
+        ended = run.ended()
+        heard = max(run.alive(), _time(os.path.join(folder, name, "job.json")) or 0.0)
+        if (ended and now - ended > RETIRED_S) or (not ended and now - heard > LOST_S):
+            known.pop(name, None)
+            past.add(name)
+        elif name in known or len(known) < MOST:
+            known[name] = run
+
+
+_Sample = Tuple[str, str, str, Mapping[str, str], Optional[float]]
+
+
+def _samples(run: Followed, now: float) -> Iterator[_Sample]:
+    """Those of `wright status --metrics`, and what only somebody who looks now and then can say."""
+    events, running = run.events.all(), not run.ended() and now - run.alive() < SILENT_S
+    submitted = run.record.get("submitted")
+    told = History(
+        events, float(submitted) if isinstance(submitted, (int, float)) else None,
+        run.record.get("price") if isinstance(run.record.get("price"), dict) else None, run.record,
+    )  # fmt: skip
+    found = figures.work_out(told, now if running else None)
+    chain = jobs(events, now if running else None)
+    job = run.record.get("job")
+    labels = {
+        "job": chain[-1].job_id if chain else "", "user": _user(run.folder),
+        "account": str((job if isinstance(job, dict) else {}).get("account") or ""),
+        "name": str((job if isinstance(job, dict) else {}).get("name") or ""),
+    }  # fmt: skip
+    yield "info", "gauge", "1 for each run of the last hour.", labels, 1.0
+    yield "running", "gauge", "1 while its supervisor is heard.", {}, float(running)
+    present = {**speed.progress(events, run.record, running=running), **_now(events, chain)}
+    for name, kind, meaning, rows in reading.families(found, present):
+        for more, value in rows:
+            yield name, kind, meaning, more, _risen(run, name, more, value) if kind == "counter" else value
+    yield from _moments(run, events, now, running=running)
+
+
+def _now(events: List[Dict[str, Any]], chain: List[Any]) -> Dict[str, Any]:
+    """What status reads elsewhere: the generation, the newest whole checkpoint, the rank that all wait for."""
+    generations = chain[-1].generations if chain else ()
+    saved = [event.get("step") for event in events if event["event"] == "checkpoint"]
+    late = slow.now(events)
+    return {
+        "generation": generations[-1].number if generations else None, "verified": saved[-1] if saved else None,
+        "slow_rank": late and {"rank": late.rank, "host": late.host, "ratio": late.ratio},
+    }  # fmt: skip
+
+
+def _moments(run: Followed, events: List[Dict[str, Any]], now: float, *, running: bool) -> Iterator[_Sample]:
+    last = run.events.last_step()
+    steps = [event for event in events if event["event"] == "step"]
+    lengths = [
+        float(event["seconds"]) for event in steps[-RECENT:] if isinstance(event.get("seconds"), (int, float))
+    ]
+    yield "step_seconds", "gauge", "A step of late.", {}, sum(lengths) / len(lengths) if lengths else None
+    if not running or last is None:
+        return
+    saved = [event["time"] for event in events if event["event"] == "checkpoint"] or [steps[0]["time"]]
+    still_s, age_s = (max(0.0, round(now - when, 1)) for when in (last["time"], saved[-1]))
+    yield "stalled_seconds", "gauge", "Since its newest step was complete.", {}, still_s
+    yield "checkpoint_age_seconds", "gauge", "Since its newest checkpoint, or its first step.", {}, age_s
+
+
+def _risen(run: Followed, name: str, more: Mapping[str, str], value: Optional[float]) -> Optional[float]:
+    """A counter never falls: work that is lost later on leaves the bin that it was in (Prometheus sees a new start)."""
+    if value is None:
+        return None
+    key = (name, tuple(more.items()))
+    run.most[key] = max(value, run.most.get(key, value))
+    return run.most[key]
+
+
+def _object(path: str) -> Dict[str, Any]:
+    try:
+        if not plain(path):
+            return {}
+        with open(path, "rb") as file:
+            said = json.loads(file.read(_MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _time(path: str) -> Optional[float]:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return None
+
+
+def _user(folder: str) -> str:
+    """Whose folder it is, whatever its files say."""
+    uid = os.stat(folder).st_uid
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

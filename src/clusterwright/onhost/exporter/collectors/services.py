@@ -1,0 +1,31 @@
+"""munge and slurmd answer, each within its own limit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any, Dict, Iterator
+
+from clusterwright.onhost.exporter.commands import said
+from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.text import Family, gauge
+
+EVERY_S, TIMEOUT_S, STAYS = 30.0, 30.0, False
+LIMIT_S = 10.0  # ours: both answer in milliseconds, but a busy host takes seconds to start a program
+
+
+def wanted(_settings: Settings) -> bool:
+    """Where munge is."""
+    return shutil.which("munge") is not None
+
+
+def collect(settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
+    """A credential is made and read again; slurmd is asked by a message, not by its port alone."""
+    munge = gauge("munge_answers", "1 where munge makes a credential and reads it.")
+    yield munge.add(
+        float(said(["sh", "-c", "munge -n </dev/null | unmunge >/dev/null"], LIMIT_S) is not None)
+    )
+    if settings.slurmd and shutil.which("scontrol"):
+        slurmd = gauge("slurmd_answers", "1 where this host's slurmd answers a message.")
+        told = said(["scontrol", "show", "slurmd"], LIMIT_S, {"SLURMD_NODENAME": os.uname().nodename})
+        yield slurmd.add(float(bool(told and "Slurmd PID" in told)))

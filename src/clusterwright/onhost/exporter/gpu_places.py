@@ -1,0 +1,56 @@
+"""Which number, identity and place each GPU has, from the kernel's files, which answer where the driver hangs."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Dict, List, NamedTuple
+
+from clusterwright.onhost.exporter.kept import text_of
+
+
+class Place(NamedTuple):
+    """One GPU: its number as nvidia-smi counts, and that of its device file, by which Slurm names it."""
+
+    number: int
+    minor: int
+    uuid: str
+    pci: str
+
+
+def places(proc: str) -> List[Place]:
+    """All that the driver has found when it was loaded, in the order of the bus, as NVML counts them."""
+    folder = os.path.join(proc, "driver/nvidia/gpus")
+    found = []
+    for index, name in enumerate(sorted(_names(folder))):
+        rows = dict(
+            re.findall(r"^([^:\n]+?)\s*:\s*(.*?)\s*$", text_of(f"{folder}/{name}/information"), re.MULTILINE)
+        )
+        minor = rows.get("Device Minor", "")
+        found.append(
+            Place(index, int(minor) if minor.isdigit() else index, rows.get("GPU UUID", ""), address(name))
+        )
+    return found
+
+
+def by_minor(proc: str) -> Dict[int, Place]:
+    """By the number that Slurm uses."""
+    return {place.minor: place for place in places(proc)}
+
+
+def address(text: str) -> str:
+    """One form, without the function: 0000:3b:00; nothing for what is none."""
+    text = re.sub(r"\.[0-7]$", "", re.sub(r"^pci:", "", text.strip().lower()))
+    parts = text.split(":")
+    if len(parts) == 2:
+        parts = ["0", *parts]
+    if len(parts) != 3 or not all(re.fullmatch("[0-9a-f]+", part) for part in parts):
+        return ""
+    return f"{int(parts[0], 16):04x}:{parts[1]}:{parts[2]}"
+
+
+def _names(folder: str) -> List[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

@@ -1,0 +1,124 @@
+"""Keeps the collectors: each in its own process, each with its own limit, their newest texts in a folder.
+
+One thread and no locks, so that it can fork. Who serves the texts is a process of its own, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import time
+from typing import Iterator, List, Optional
+
+from clusterwright.onhost.exporter import collectors, server
+from clusterwright.onhost.exporter.held import Held
+from clusterwright.onhost.exporter.settings import Settings
+from clusterwright.onhost.exporter.text import Family, counter, gauge, rendered
+
+OWN = "exporter"  # the name of the text about the collectors themselves
+REST_S = 5.0  # before the server is started again
+
+
+class Keeper:
+    """All collectors of this host."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        modules = collectors.wanted(settings)
+        self.held = [Held(name, module, settings, say) for name, module in modules.items()]
+        self._server: Optional[server.Process] = None
+        self._server_at = 0.0
+        self._restarts = 0
+        os.makedirs(settings.run, mode=0o700, exist_ok=True)
+        for name in os.listdir(settings.run):
+            if name.endswith(server.ENDING):
+                os.unlink(os.path.join(settings.run, name))
+
+    def serve(self) -> None:
+        """Until somebody ends us."""
+        gc.collect()
+        gc.freeze()  # what lies here now is shared by all processes, as long as nobody touches it
+        ended: List[int] = []
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda received, _frame: ended.append(received))
+        self._write(OWN, rendered(self._own()))
+        try:
+            while not ended:
+                self._keep_server(time.monotonic())
+                self.turn()
+        finally:
+            self.end()
+
+    def once(self) -> str:
+        """Each collector once; all texts together."""
+        try:
+            while any(each.up is None for each in self.held):
+                self.turn()
+        finally:
+            self.end()
+        return server.joined(self.settings.run)
+
+    def turn(self) -> None:
+        """Tend all, write down what is new, wait until there is something to do."""
+        now = time.monotonic()
+        for each in self.held:
+            each.tend(now, time.time())
+        for each in self.held:
+            if each.changed:
+                each.changed = False
+                self._write(each.name, each.text)
+                self._write(OWN, rendered(self._own()))
+        soon = min([each.next() for each in self.held] + [now + REST_S])
+        pipes = [each.pipe for each in self.held if each.pipe is not None]
+        with contextlib.suppress(InterruptedError):
+            select.select(pipes, [], [], max(0.0, soon - time.monotonic()))
+
+    def end(self) -> None:
+        """Nothing of ours goes on."""
+        for each in self.held:
+            each.end()
+        if self._server:
+            self._server.end()
+
+    def _keep_server(self, now: float) -> None:
+        if self._server and self._server.ended():
+            self._server, self._restarts = None, self._restarts + 1
+        if not self._server and now >= self._server_at:
+            self._server_at = now + REST_S
+            self._server = server.start(self.settings)
+
+    def _own(self) -> Iterator[Family]:
+        """What is known of the collectors, and what the cluster file declares."""
+        up = gauge("collector_up", "1 where the collector answered when it was asked last.")
+        seconds = gauge("collector_seconds", "How long its last answer took.")
+        last = gauge("collector_success_timestamp_seconds", "When it answered last.")
+        for each in self.held:
+            up.add(None if each.up is None else float(each.up), collector=each.name)
+            seconds.add(each.seconds if each.up else None, collector=each.name)
+            last.add(each.good_at, collector=each.name)
+        yield from (up, seconds, last)
+        restarts = counter(
+            "exporter_server_restarts_total", "How often what answers scrapes was started again."
+        )
+        yield restarts.add(float(self._restarts))
+        declared = gauge("gpus_declared", "GPUs of this host in the cluster file.")
+        yield declared.add(float(self.settings.gpus) if self.settings.slurmd else None)
+
+    def _write(self, name: str, text: str) -> None:
+        """Whole or not at all; a full disk leaves the old one, which its time stamp gives away."""
+        path = os.path.join(self.settings.run, name + server.ENDING)
+        try:
+            with open(f"{path}.new", "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(f"{path}.new", path)
+        except OSError as why:
+            say(f"{path} is not written: {why}")
+
+
+def say(text: str) -> None:
+    """To the journal."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"{text}\n".encode("utf-8", "replace"))

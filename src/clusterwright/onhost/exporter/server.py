@@ -1,0 +1,204 @@
+"""Answers scrapes with the texts that lie there, so that no scrape waits for a collector; a process of its own.
+
+With the cluster's certificates it listens on the host's address, and lets in only who shows one of them; without, on
+loopback alone. New certificates end it, and its keeper starts it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import ssl
+import threading
+import time
+from typing import Dict, Optional, Tuple
+
+from clusterwright.onhost.exporter.settings import Settings
+
+ENDING = ".prom"
+TYPE = "text/plain; version=0.0.4; charset=utf-8"
+MOST_AT_ONCE = 16
+MOST_HEAD = 16 << 10  # bytes of a request
+ASK_S = 5.0  # for a handshake and a request; a scraper has both ready
+IDLE_S = 130.0  # between two requests: Prometheus asks each 15 s, and a minute is usual elsewhere
+LOOK_S = 10.0
+
+
+class Process:
+    """The near side of it."""
+
+    def __init__(self, pid: int, lifeline: int) -> None:
+        self.pid, self._lifeline = pid, lifeline
+
+    def ended(self) -> bool:
+        """True once it is gone."""
+        try:
+            return os.waitpid(self.pid, os.WNOHANG)[0] != 0
+        except ChildProcessError:
+            return True
+
+    def end(self) -> None:
+        """Gone."""
+        with contextlib.suppress(OSError):
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self._lifeline)
+
+
+def start(settings: Settings) -> Process:
+    """It serves until it is ended, its keeper is gone, or the certificates are others."""
+    there, here = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(there)
+        return Process(pid, here)
+    os.close(here)
+    try:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        threading.Thread(target=_until_alone, args=(there,), daemon=True).start()
+        Server(settings).serve()
+    except Exception as why:  # noqa: BLE001 (a thread that must never end)
+        os.write(2, f"server: {type(why).__name__}: {why}\n".encode())
+    finally:
+        os._exit(0)
+
+
+def _until_alone(lifeline: int) -> None:
+    os.read(lifeline, 1)
+    os._exit(0)
+
+
+def joined(folder: str) -> str:
+    """All texts as they lie there."""
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(ENDING):
+            with contextlib.suppress(OSError), open(os.path.join(folder, name), encoding="utf-8") as file:
+                found.append(file.read())
+    return "".join(found)
+
+
+class Server:
+    """Listens from the beginning; `port` is the one that it has."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._stamp = stamp(settings.tls)
+        self._context = context(settings.tls)
+        self._open: Dict[socket.socket, float] = {}  # until when it may take
+        address = settings.listen if self._context else "127.0.0.1"
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._socket = socket.socket(family, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind((address, settings.port))
+        self._socket.listen(64)
+        self._socket.settimeout(LOOK_S)
+        self.port = self._socket.getsockname()[1]
+
+    def serve(self) -> None:
+        """Until the certificates change."""
+        while stamp(self._settings.tls) == self._stamp:
+            with contextlib.suppress(socket.timeout, ConnectionError):
+                connection, _ = self._socket.accept()
+                self._take(connection)
+            self._close_overdue()
+
+    def _take(self, connection: socket.socket) -> None:
+        if len(self._open) >= MOST_AT_ONCE:
+            connection.close()
+            return
+        connection.settimeout(ASK_S)
+        self._open[connection] = time.monotonic() + ASK_S
+        threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
+
+    def _close_overdue(self) -> None:
+        """Who sends a letter now and then holds a place no longer than others."""
+        now = time.monotonic()
+        for connection, until in list(self._open.items()):
+            if now > until:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def _talk(self, connection: socket.socket) -> None:
+        talks = connection
+        try:
+            if (
+                self._context
+            ):  # the handshake later: until then it has to be known, to be closed when it is overdue
+                talks = self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+                self._open[talks] = self._open.pop(connection)
+                talks.do_handshake()
+            self._requests(talks)
+        except (OSError, ValueError):  # a stranger, or one who went away
+            return
+        finally:
+            self._open.pop(talks, None)
+            talks.close()
+
+    def _requests(self, talks: socket.socket) -> None:
+        waiting = b""
+        goes_on = True
+        while goes_on:
+            head, waiting = _head(talks, waiting)
+            if not head:
+                return
+            self._open[talks] = time.monotonic() + ASK_S
+            said, goes_on = self._answer(head)
+            talks.sendall(said)
+            self._open[talks] = time.monotonic() + IDLE_S
+            talks.settimeout(IDLE_S)
+
+    def _answer(self, head: bytes) -> Tuple[bytes, bool]:
+        line, _, rest = head.decode("latin-1").partition("\r\n")
+        words = line.split(" ")
+        if len(words) != 3 or words[0] not in ("GET", "HEAD"):
+            return _reply("405 Method Not Allowed", "only GET\n", body=True, goes_on=False), False
+        goes_on = words[2] == "HTTP/1.1" and "connection: close" not in rest.lower()
+        body = words[0] == "GET"
+        if words[1].partition("?")[0] != "/metrics":
+            return _reply("404 Not Found", "see /metrics\n", body=body, goes_on=goes_on), goes_on
+        return _reply("200 OK", joined(self._settings.run), body=body, goes_on=goes_on), goes_on
+
+
+def _head(talks: socket.socket, waiting: bytes) -> Tuple[bytes, bytes]:
+    """The head of the next request, and what came after it; nothing where there is none."""
+    while b"\r\n\r\n" not in waiting:
+        data = talks.recv(4096)
+        if not data or len(waiting) > MOST_HEAD:
+            return b"", b""
+        waiting += data
+    head, _, rest = waiting.partition(b"\r\n\r\n")
+    return head, rest
+
+
+def _reply(status: str, text: str, *, body: bool, goes_on: bool) -> bytes:
+    data = text.encode("utf-8")
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {TYPE}\r\nContent-Length: {len(data)}\r\n"
+    head += f"Connection: {'keep-alive' if goes_on else 'close'}\r\n\r\n"
+    return head.encode() + (data if body else b"")
+
+
+def context(folder: str) -> Optional[ssl.SSLContext]:
+    """The host's certificate, and whose it believes; None where there is none."""
+    authority, certificate, key = _files(folder)
+    if not all(map(os.path.exists, (authority, certificate, key))):
+        return None
+    found = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    found.minimum_version = ssl.TLSVersion.TLSv1_2
+    found.load_cert_chain(certificate, key)
+    found.load_verify_locations(authority)
+    found.verify_mode = ssl.CERT_REQUIRED
+    return found
+
+
+def stamp(folder: str) -> Tuple[int, ...]:
+    """Changes with the certificates."""
+    return tuple(os.stat(path).st_mtime_ns if os.path.exists(path) else 0 for path in _files(folder))
+
+
+def _files(folder: str) -> Tuple[str, str, str]:
+    authority, certificate, key = (os.path.join(folder, name) for name in ("ca.crt", "host.crt", "host.key"))
+    return authority, certificate, key

@@ -1,0 +1,110 @@
+"""What Zabbix is given each minute: that monitoring lives, which hosts and GPUs there are, and their figures."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+from clusterwright.onhost.notify.settings import Settings
+from clusterwright.onhost.notify.zabbix.site import RefusedError, Site
+
+ROWS_AGAIN_S = 600.0  # rows that have not changed are said again; Zabbix forgets them after a week
+AT_ONCE = 250  # values of one request, as Zabbix's own sender
+TIMEOUT_S = 8.0
+_MOST_BYTES = 16_000_000
+Rows = dict[tuple[str, ...], str]  # by label's values, the number
+
+
+class Figures:
+    """For one Zabbix; its thread ends with the program."""
+
+    def __init__(self, settings: Settings, site: Site, alive: Callable[[], bool]) -> None:
+        self.settings, self.site, self.alive = settings, site, alive
+        self._rows: dict[str, tuple[str, float]] = {}
+        self._said = ""
+
+    def forever(self) -> None:
+        """What fails is said once, and again when it is something else."""
+        while True:
+            started = time.monotonic()
+            try:
+                self.once()
+                self._said = ""
+            except Exception as why:  # noqa: BLE001 (a thread that must never end)
+                if str(why) != self._said:
+                    print(f"figures: {why}", flush=True)
+                    self._said = str(why)
+            time.sleep(max(self.settings.figures_every_s - (time.monotonic() - started), 1.0))
+
+    def once(self) -> None:
+        """All of it.
+
+        Raises:
+            RefusedError: the server takes nothing.
+            OSError: Prometheus or Alertmanager does not answer.
+            ValueError: what they answer makes no sense.
+        """
+        self._all_of([("clusterwright.alive", "1" if self.alive() else "0")])
+        self.site.close_gone(
+            one["fingerprint"] for one in _get(f"{self.settings.alertmanager}/api/v2/alerts")
+        )
+        found = {one["key"]: self._ask(one) for one in self.settings.figures}
+        self._say_rows(found)
+        values = [
+            (f"{key}[{','.join(_quoted(each) for each in which)}]", value)
+            for key, rows in found.items()
+            for which, value in rows.items()
+        ]
+        for start in range(0, len(values), AT_ONCE):
+            self.site.send(
+                values[start : start + AT_ONCE]
+            )  # rows that are new there are refused for a minute
+
+    def _ask(self, figure: dict[str, Any]) -> Rows:
+        query = urllib.parse.urlencode({"query": figure["expression"]})
+        said = _get(f"{self.settings.prometheus}/api/v1/query?{query}")
+        rows = {
+            tuple(one["metric"].get(label, "") for label in figure["labels"]): one["value"][1]
+            for one in said["data"]["result"]
+        }
+        return {which: value for which, value in rows.items() if all(which) and value not in _NO_NUMBERS}
+
+    def _say_rows(self, found: dict[str, Rows]) -> None:
+        """Which hosts and GPUs there are, when that has changed and now and then."""
+        now = time.monotonic()
+        for rule, labels in {one["rows"]: one["labels"] for one in self.settings.figures}.items():
+            keys = [one["key"] for one in self.settings.figures if one["rows"] == rule]
+            which = sorted({row for key in keys for row in found[key]})
+            names = [f"{{#{label.upper()}}}" for label in labels]
+            text = json.dumps([dict(zip(names, row)) for row in which])
+            before, at = self._rows.get(rule, ("", 0.0))
+            if which and (text != before or now - at >= ROWS_AGAIN_S):
+                self._all_of([(rule, text)])
+                self._rows[rule] = (text, now)
+
+    def _all_of(self, rows: list[tuple[str, str]]) -> None:
+        _taken, refused = self.site.send(rows)
+        if refused:
+            raise RefusedError(
+                f"{self.site.name}: {self.site.server} refused `{rows[0][0]}` of host `{self.site.host}`: is it there,"
+                " with the template, and is this machine's address in its macro {$CLUSTERWRIGHT.SENDERS}?"
+            )
+
+
+_NO_NUMBERS = ("NaN", "+Inf", "-Inf")
+
+
+def _quoted(name: str) -> str:
+    """As a parameter of a key; Zabbix writes what it has found in the same way."""
+    plain = not (set(name) & set(',]"') or name.startswith((" ", "[")))
+    return name if plain else '"' + name.replace('"', '\\"') + '"'
+
+
+def _get(url: str) -> Any:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(url, timeout=TIMEOUT_S) as answer:
+        return json.loads(answer.read(_MOST_BYTES))

@@ -1,0 +1,41 @@
+"""The lab's own switch: a process of the machine that holds the lab, behind a socket in the control host alone."""
+
+import json
+import socket
+from typing import Any, Dict, List
+
+from clusterwright.onhost.power.providers import Provider
+
+SOCKET = "/run/clusterwright-lab/power/socket"
+LIMIT_S = 60
+
+
+class Switch(Provider):
+    """One line of JSON each way."""
+
+    def __init__(self, settings: Any) -> None:
+        self.path = settings.provider.get("socket", SOCKET)
+
+    def on(self, hosts: List[str]) -> Dict[str, str]:
+        """They boot."""
+        return self._ask("on", hosts)
+
+    def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:
+        """They shut down, or are gone."""
+        return self._ask("kill" if hard else "off", hosts)
+
+    def state(self, hosts: List[str]) -> Dict[str, str]:
+        """What the lab sees."""
+        return {host: word or "?" for host, word in self._ask("state", hosts, "? ").items()}
+
+    def _ask(self, verb: str, hosts: List[str], mark: str = "") -> Dict[str, str]:
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+                line.settimeout(LIMIT_S)
+                line.connect(self.path)
+                line.sendall(json.dumps({"verb": verb, "hosts": hosts}).encode() + b"\n")
+                with line.makefile("rb") as answer:
+                    said = json.loads(answer.readline().decode())
+            return {host: str(said.get(host, mark + "the lab says nothing of it")) for host in hosts}
+        except (OSError, ValueError) as why:
+            return dict.fromkeys(hosts, f"{mark}the lab's switch: {why}")

@@ -1,0 +1,59 @@
+"""The site's own programs, each called once with all the hosts' names."""
+
+import subprocess
+from typing import Any, Dict, List, Tuple
+
+from clusterwright.onhost.power.providers import Provider
+
+LIMIT_S = 120  # a cloud's own command line takes seconds for hundreds of hosts
+LONGEST = 300  # letters of its words
+
+
+class Switch(Provider):
+    """Exit code 0 is a yes for all of them; else its last line is the answer for all of them."""
+
+    def __init__(self, settings: Any) -> None:
+        self.programs = settings.provider
+        self.last: Dict[str, str] = {}
+
+    def on(self, hosts: List[str]) -> Dict[str, str]:
+        """The program `on`."""
+        return self._all("on", hosts)
+
+    def off(self, hosts: List[str], hard: bool) -> Dict[str, str]:  # noqa: ARG002 (every provider's signature)
+        """The program `off`; in order or at once is the site's to know."""
+        return self._all("off", hosts)
+
+    def state(self, hosts: List[str]) -> Dict[str, str]:
+        """What the program `state` prints; without one, what the others were told last."""
+        if not self.programs.get("state"):
+            return {host: self.last.get(host, "? no program tells") for host in hosts}
+        code, out = _run([self.programs["state"], *hosts])
+        rows = [line.split() for line in out.splitlines()]
+        said = {row[0]: row[1] for row in rows if len(row) == 2 and row[1] in ("on", "off")}
+        why = "? it says nothing of it" if code == 0 else "? " + _last(out)
+        return {host: said.get(host, why) for host in hosts}
+
+    def _all(self, word: str, hosts: List[str]) -> Dict[str, str]:
+        code, out = _run([self.programs[word], *hosts])
+        if code == 0:
+            self.last.update(dict.fromkeys(hosts, word))
+        return dict.fromkeys(hosts, "" if code == 0 else _last(out) or f"it ended with code {code}")
+
+
+def _run(argv: List[str]) -> Tuple[int, str]:
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return 124, f"{argv[0]} did not end within {LIMIT_S} s"
+    except OSError as why:
+        return 127, f"{argv[0]}: {why.strerror}"
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+def _last(out: str) -> str:
+    lines = out.strip().splitlines()
+    return lines[-1][:LONGEST] if lines else ""

@@ -1,0 +1,99 @@
+"""Redfish over HTTPS (DMTF DSP0266): the first system of a management controller, and its Reset."""
+
+import base64
+import json
+import ssl
+from typing import Any, Dict, Optional
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPSHandler, Request, build_opener
+
+from clusterwright.onhost.power.providers.each import REFUSED, Each
+
+LIMIT_S = 15  # a controller that is busy with its host's start answers late
+RESETS = {"on": ("On", "ForceOn"), "off": ("GracefulShutdown", "PushPowerButton"), "kill": ("ForceOff",)}
+STATES = {"On": "on", "PoweringOn": "on", "Off": "off", "PoweringOff": "on", "Paused": "on"}
+RESET = "#ComputerSystem.Reset"
+WRONG_PASSWORD, FORBIDDEN, BUSY = 401, 403, 503
+
+
+class Switch(Each):
+    """Basic authentication, as it needs one request where a session needs three."""
+
+    def __init__(self, settings: Any) -> None:
+        super().__init__(settings)
+        self.systems: Dict[str, str] = {}
+        self.opener = build_opener(HTTPSHandler(context=_trust(self.provider)))
+
+    def one(self, host: str, verb: str) -> str:
+        """Asked of the system itself; nothing is asked of one that is there already."""
+        try:
+            system = self._get(host, self._system(host))
+            state = STATES.get(system.get("PowerState", ""), "")
+            if verb == "state":
+                return state or "its PowerState is {!r}".format(system.get("PowerState"))
+            if state == ("on" if verb == "on" else "off"):
+                return ""
+            return self._reset(host, system, verb)
+        except HTTPError as why:
+            return self._denied(host, why)
+        except URLError as why:
+            if isinstance(why.reason, ssl.SSLError):
+                return self._unknown_certificate(host, why.reason)
+            raise
+        except (KeyError, IndexError, TypeError, ValueError) as why:
+            return f"{self.address(host)} answers no Redfish: {why!r}"
+
+    def _system(self, host: str) -> str:
+        if host not in self.systems:
+            root = self._get(host, "/redfish/v1/")
+            members = self._get(host, root["Systems"]["@odata.id"])["Members"]
+            self.systems[host] = str(members[0]["@odata.id"])
+        return self.systems[host]
+
+    def _reset(self, host: str, system: Dict[str, Any], verb: str) -> str:
+        action = system["Actions"][RESET]
+        allowed = action.get("ResetType@Redfish.AllowableValues") or RESETS[verb]
+        chosen = [kind for kind in RESETS[verb] if kind in allowed]
+        if not chosen and verb == "off":
+            chosen = [kind for kind in RESETS["kill"] if kind in allowed]
+        if not chosen:
+            return "{} knows none of {}".format(self.address(host), ", ".join(RESETS[verb]))
+        self._get(host, action["target"], {"ResetType": chosen[0]})  # 200, 204, or 202 with a task of its own
+        return ""
+
+    def _get(self, host: str, path: str, body: Optional[Dict[str, str]] = None) -> Dict[str, Any]:
+        token = base64.b64encode("{}:{}".format(self.provider["user"], self.password).encode()).decode()
+        request = Request(
+            f"https://{self.address(host)}{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={
+                "Authorization": "Basic " + token,
+                "Content-Type": "application/json",
+                "Accept": "application/json",
+            },
+        )
+        with self.opener.open(request, timeout=LIMIT_S) as answer:
+            text = answer.read().decode()
+        found = json.loads(text) if text.strip() else {}
+        return found if isinstance(found, dict) else {}
+
+    def _denied(self, host: str, why: HTTPError) -> str:
+        if why.code in (WRONG_PASSWORD, FORBIDDEN):
+            return self.refusal(host)
+        later = why.headers.get("Retry-After") if why.code == BUSY else None
+        return "{} says {} {}{}".format(
+            self.address(host), why.code, why.reason, f", come again in {later} s" if later else ""
+        )
+
+    def _unknown_certificate(self, host: str, why: Exception) -> str:
+        return "{}the certificate of {} is not believed: {}; name its authority in slurm.power_saving.provider".format(
+            REFUSED, self.address(host), getattr(why, "verify_message", "") or why
+        )
+
+
+def _trust(provider: Dict[str, Any]) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=provider.get("authority"))
+    if provider.get("certificate") == "any":
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,380 @@
+"""What runs on a host: compares it with what is wanted (`check`), and makes it so (`apply`).
+
+Standard library only, Python 3.6 or later; sent over ssh with the modules beside it and a bundle, never
+installed. In: a JSON object {mode, root, source, when, expect, resources, ...}. Out: one line, ANSWER and a
+JSON object. Every change is written to a journal before it is made, so that an apply that was cut short is
+seen, and what it owed (restarts above all) is done by the next one.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import itertools
+import json
+import os
+import sys
+import time
+import zlib
+from typing import IO, Callable, Dict, List, Optional
+
+from clusterwright.onhost.provision import (
+    drift,
+    files,
+    packages,
+    reboots,
+    records,
+    rollback,
+    sets,
+    system,
+    troubles,
+    undo,
+    units,
+)
+from clusterwright.onhost.provision.derive import derived
+from clusterwright.onhost.provision.disk import sync_disk, write_private
+from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read
+from clusterwright.onhost.provision.plan import of_kinds, plan
+from clusterwright.onhost.provision.storage import disks
+
+ANSWER = "clusterwright-answer:"
+DISTURBS = ("drain", "reboot", "rebuild")  # costs that want a host on which no job runs
+
+Make = Callable[[Host, Json], None]
+
+DO: Dict[str, Make] = {
+    "file": files.do_file,
+    "directory": files.do_directory,
+    "symlink": files.do_symlink,
+    "group": system.do_group,
+    "user": system.do_user,
+    "sysctl": system.do_sysctl,
+    "module": system.do_module,
+    "hold": packages.do_hold,
+    "disks": lambda host, one: disks.do_disks(host, one),  # noqa: PLW0108 (read where it is asked for)
+}
+
+
+def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
+    """Make the changes, each one journalled before it is made; stops at the first that fails.
+
+    What a daemon's records did not take is given back as an error: everything else is done.
+    """
+    if not changes:
+        return None
+    undo.begin(host)
+    files.sweep(host)
+    late = [change for change in changes if change["id"].partition(":")[0] in ("systemd", "unit", "records")]
+    ours = [change for change in changes if change not in late]
+    with open(host.at(STATE + "/journal.jsonl"), "a") as journal:
+        note(journal, {"begin": host.bundle["when"], "from": host.bundle["source"]}, lasting=True)
+        lost = {}  # type: Dict[str, str]
+        for of_packages, group in itertools.groupby(ours, lambda change: change["id"].startswith("package:")):
+            lost.update(lost_sets(host) if of_packages else {})
+            steps(host, sets.without(host, list(group), lost), make, journal)
+        late = sets.without(host, late, lost)
+        keep(host, late)
+        for folder in {os.stat(folder).st_dev: folder for folder in host.touched}.values():
+            sync_disk(folder)
+        return settle(host, late, journal) or lost_error(lost)
+
+
+def lost_sets(host: Host) -> Dict[str, str]:
+    """Sets of packages that cannot be had, as was found before this host was drained or is now, and why."""
+    known = host.bundle.get("leave") or {}
+    return {**known, **sets.fetch(host, known)} if host.bundle["mode"] == "apply" else {}
+
+
+def lost_error(lost: Dict[str, str]) -> Optional[ChangeError]:
+    """All else is done: this host's own trouble, in words."""
+    words = "\n".join(f"{name}: {why}" for name, why in lost.items())
+    return ChangeError(f"packages left as they are: {words}", "host") if lost else None
+
+
+def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[ChangeError]:
+    """Units, then records; a unit that ends without some record waits for that one."""
+    if not of_kinds(host, ("records",)):  # most hosts: what knows of records is not even loaded there
+        return settle_units(host, changes, journal, more=False)
+    asked = {change["id"] for change in changes}
+    due = [resource for resource in of_kinds(host, ("records",)) if resource["id"] in asked]
+    waiting = {"unit:" + name for resource in due for name in resource["before"]} & asked
+    early = [resource for resource in due if waiting and resource["before"]]
+    of_units = [change for change in changes if not change["id"].startswith("records:")]
+    first = [one for one in of_units if one["id"] not in waiting]
+    trouble = settle_units(host, first, journal, more=bool(waiting)) or records.do_all(host, early, changes)
+    if waiting:
+        try:
+            settle_units(host, [one for one in of_units if one["id"] in waiting], journal, more=False)
+            names = [one["id"].partition(":")[2] for one in first if one["id"] != "systemd"]
+            trouble = trouble or units.expect_running(names, alone=alone_of(host), wait_s=0)
+        except ChangeError as why:
+            raise trouble or why from why
+    trouble = trouble or records.do_all(host, [one for one in due if one not in early], changes)
+    records.remember(host)
+    return trouble
+
+
+def keep(host: Host, changes: List[Json]) -> None:
+    """All that is about to change, as it is now."""
+    known = len(host.kept)
+    by_name = {resource["id"]: resource for resource in host.resources}
+    for change in changes:
+        undo.keep_change(host, change, by_name.get(change["id"]))
+    names = []  # type: List[str]
+    for change in changes:
+        kind, _, name = change["id"].partition(":")
+        if kind in ("unit", "gone-unit"):
+            names += [name, *change["what"].partition(units.IN_PLACE_OF)[2].split()]
+    names = [name for name in names if "unit:" + name not in host.kept]
+    states = units.show([name for name in names if name not in host.states])
+    undo.keep_units(host, {name: states.get(name) or host.states[name] for name in names})
+    undo.settle(host, known)
+
+
+def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> None:
+    """One after the other. What a unit reads is in the journal for good before it is changed: a restart is owed."""
+    trials = of_kinds(host, ("trial",))
+    trials = [trial for trial in trials if files.is_tried(host, trial, changes)]
+    read_by_units = {name for unit in of_kinds(host, ("unit",)) for name in unit["restart_on"]}
+    sums = {one["id"]: files.receipt_row(one)["sha256"] for one in of_kinds(host, ("file",))}
+    keep(host, changes)
+    for change in changes:
+        entry = {"doing": change["id"], "cost": change["cost"]}
+        entry.update({"sha256": sums[change["id"]]} if change["id"] in sums else {})
+        note(journal, entry, lasting=change["id"] in read_by_units and change["what"] != "create")
+        reboots.owe(host, change)
+        try:
+            for trial in [one for one in trials if change["id"] in one["files"]]:
+                trials.remove(trial)
+                files.try_out(host, trial)
+            make(host, change)
+        except (ChangeError, OSError) as why:
+            blame = why.blame if isinstance(why, ChangeError) else "change"
+            raise ChangeError(f"{change['id']}: {why}", blame) from why
+        change["done"] = True
+
+
+def alone_of(host: Host) -> List[str]:
+    """Units whose trouble keeps no other from being done."""
+    return [unit["name"] for unit in of_kinds(host, ("unit",)) if unit.get("alone")]
+
+
+def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: bool) -> Optional[ChangeError]:
+    """All units in few calls; unless there are more to come, from here on no restart is owed."""
+    named = [
+        (change["id"].partition(":")[2], change["what"]) for change in changes if change["id"] != "systemd"
+    ]
+    for name, _what in named:
+        note(journal, {"doing": "unit:" + name})
+    alone = alone_of(host)
+    new_files = any(folder.startswith(host.at("/etc/systemd/system")) for folder in host.touched)
+    wait_s = (
+        0 if more else units.SETTLE_S
+    )  # those that wait for a record are started last, and looked at with these
+    trouble = units.do_units(
+        named, read_again=len(named) < len(changes), new_files=new_files, alone=alone, wait_s=wait_s
+    )
+    for change in changes:
+        change["done"] = trouble is None or change["id"].partition(":")[2] not in alone
+    if not more:
+        note(journal, {"settled": host.bundle["when"]}, lasting=True)
+    return trouble
+
+
+def make(host: Host, change: Json) -> None:
+    """One change; the first missing package brings all of them, in one call."""
+    kind, _, name = change["id"].partition(":")
+    if kind == "package":
+        kept = next((one for one in packages.wanted_of(host) if one["name"] == name), None)
+        if kept and kept["alone"]:
+            sets.install(host, kept["alone"])
+        else:
+            packages.install_packages(host)
+        host.states.clear()  # packages start what they bring
+    elif kind == "gone-user":
+        system.lock_user(name)
+    elif kind == "gone-unit":
+        units.stop_unit(name)
+    elif kind == "gone":
+        os.unlink(host.at(name))
+    else:
+        DO[kind](host, next(resource for resource in host.resources if resource["id"] == change["id"]))
+
+
+def note(journal: "IO[str]", entry: Json, *, lasting: bool = False) -> None:
+    """One line of the journal; it outlives our death, and the host's too where it is `lasting`."""
+    journal.write(json.dumps(entry) + "\n")
+    journal.flush()
+    if lasting:
+        os.fsync(journal.fileno())
+
+
+def write_receipt(host: Host, changes: List[Json]) -> None:
+    """What we keep on this host, so that drift is seen and what is gone can be removed; the journal ends."""
+    back = host.bundle.get("to", "")
+    receipt = undo.receipt_before(host, back) if back else receipt_of(host)
+    same = all(host.receipt.get(key) == receipt.get(key) for key in ("files", "units", "wanted"))
+    if changes or not same:
+        write_private(host.at(STATE + "/receipt.json"), json.dumps(receipt, indent=1).encode())
+    if host.interrupted or changes:
+        os.unlink(host.at(STATE + "/journal.jsonl"))
+    undo.prune(host)
+
+
+def receipt_of(host: Host) -> Json:
+    """What was wanted, file by file; files that are gone from the cluster file and still there are kept in mind."""
+    rows = {file["path"]: files.receipt_row(file) for file in of_kinds(host, ("file",))}
+    for path, row in host.receipt["files"].items():
+        if path not in rows and read(host.at(path)) is not None:
+            rows[path] = row
+    wanted = of_kinds(host, ("unit",))
+    return {
+        "source": host.bundle["source"],
+        "when": host.bundle["when"],
+        "files": rows,
+        "units": [unit["name"] for unit in wanted],
+        "readers": {unit["name"]: {key: unit[key] for key in ("restart_on", "reload")} for unit in wanted},
+        "wanted": drift.digests(host),
+    }
+
+
+def facts(host: Host) -> Json:
+    """What the one who applies should know of this host."""
+    came_from, _, reached_at, reached_port = (os.environ.get("SSH_CONNECTION", "").split() + [""] * 4)[:4]
+    return {
+        "hostname": os.uname().nodename,
+        "python": sys.version.split()[0],
+        "kernel": os.uname().release,
+        "reached_at": reached_at,
+        "reached_port": reached_port,
+        "came_from": came_from,
+        "job_steps": job_steps(),
+        "interrupted": host.interrupted,
+        "os": troubles.system(host),
+    }
+
+
+def sum_of(changes: List[Json]) -> str:
+    """One word for each change of a plan, so that an apply does what was shown, or less."""
+    words = (
+        hashlib.sha256(json.dumps(change, sort_keys=True).encode()).hexdigest()[:16] for change in changes
+    )
+    return " ".join(words) or "-"
+
+
+def act(bundle: Json) -> Json:
+    """Check, or check and apply; or list what can be undone. A failure is an answer too."""
+    host = Host(bundle)
+    answer = {"facts": facts(host), "changes": [], "notes": host.notes, "error": "", "stale": False}  # type: Json
+    try:
+        with_lock(host, answer)
+    except (ChangeError, OSError) as why:
+        answer["error"], answer["blame"] = troubles.told(host, why)
+    answer["facts"].update(now=time.time(), boot=reboots.boot_id(), owes=reboots.owed(host))
+    return answer
+
+
+def with_lock(host: Host, answer: Json) -> None:
+    """The work itself, while nobody else is at it."""
+    troubles.refuse_other_system(host)
+    lock = locked(host) if host.bundle["mode"] == "apply" else others_are_done(host)
+    try:
+        answer.update(work(host, answer))
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def work(host: Host, answer: Json) -> Json:
+    """What is added to the answer: the applies kept, or the plan, carried out where that is asked and still true."""
+    if host.bundle["mode"] == "list":
+        return {"applies": undo.listed(host)}
+    if host.bundle["mode"] == "fetch":
+        lost = sets.fetch(host)
+        return {"lost": lost, "lost_ids": sets.ids(host, lost)}
+    back = bool(host.bundle.get("to"))
+    answer["changes"] = changes = (rollback.plan if back else plan)(host)
+    answer["sum"] = sum_of(changes)
+    stale = bool(host.bundle["expect"]) and not set(answer["sum"].split()) <= {
+        "-",
+        *host.bundle["expect"].split(),
+    }
+    if host.bundle["mode"] == "apply" and not stale:
+        refuse_jobs(host, sets.without(host, changes, host.bundle.get("leave") or {}))
+        trouble = apply(host, changes, rollback.make if back else make)
+        write_receipt(host, changes)
+        note_moved(host, changes)
+        if trouble:
+            raise trouble
+    return {"stale": stale}
+
+
+def note_moved(host: Host, changes: List[Json]) -> None:
+    """What the apply has loaded may show devices that were not there when the plan was made."""
+    paths = derived.moved(host) if changes and any("program" in one for one in host.resources) else []
+    if paths:
+        host.notes.append(f"{', '.join(paths)}: the host has other devices since this apply; run it again")
+
+
+def refuse_jobs(host: Host, changes: List[Json]) -> None:
+    """A change that wants an empty host is not made under a job that has begun since; one that just ends may."""
+    if not host.bundle.get("idle") or not any(change["cost"] in DISTURBS for change in changes):
+        return
+    patience = time.monotonic() + host.bundle.get("patience_s", 0)
+    while job_steps():
+        if time.monotonic() > patience:
+            words = "a job has begun here since the plan was shown: left as it is; run again"
+            raise ChangeError(words, blame="host")
+        time.sleep(0.2)
+
+
+def job_steps() -> int:
+    """Processes of Slurm's that look after a step of a job here; not the one that only holds slurmd's cgroup (v2)."""
+    processes = [entry for entry in os.listdir("/proc") if entry.isdigit()]
+    steps = [entry for entry in processes if read(f"/proc/{entry}/comm") == b"slurmstepd\n"]
+    return sum(not (read(f"/proc/{entry}/cmdline") or b"").endswith(b"\0infinity\0") for entry in steps)
+
+
+def locked(host: Host) -> int:
+    """The lock that keeps two applies apart; it goes with the process, however that ends."""
+    os.makedirs(host.at(undo.UNDO), exist_ok=True)
+    os.chmod(host.at(undo.UNDO), 0o700)
+    handle = os.open(host.at(STATE + "/lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    wait_for(host, handle, fcntl.LOCK_EX)
+    with contextlib.suppress(OSError):  # a full disk is told of by the change itself
+        os.ftruncate(handle, 0)
+        os.write(handle, f"process {os.getpid()} since {time.strftime('%H:%M:%S')}".encode())
+    return handle
+
+
+def others_are_done(host: Host) -> Optional[int]:
+    """Looking waits for an apply that is still at work, such as one whose ssh was cut."""
+    if not os.path.exists(host.at(STATE + "/lock")):
+        return None
+    handle = os.open(host.at(STATE + "/lock"), os.O_RDONLY)
+    wait_for(host, handle, fcntl.LOCK_SH)
+    return handle
+
+
+def wait_for(host: Host, handle: int, how: int) -> None:
+    """The lock is ours, or the error says who has it."""
+    patience = time.monotonic() + host.bundle.get("patience_s", 0)
+    while True:
+        try:
+            fcntl.flock(handle, how | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() > patience:
+                who = os.read(handle, 200).decode()
+                os.close(handle)
+                raise ChangeError(
+                    f"another apply is at work here ({who}); wait for it", blame="host"
+                ) from None
+            time.sleep(0.1)
+        else:
+            return
+
+
+def main() -> None:
+    """The bundle comes on stdin, compressed; the answer goes to stdout on a line of its own."""
+    os.umask(0o022)
+    bundle = json.loads(zlib.decompress(sys.stdin.buffer.read()).decode())
+    sys.stdout.write(f"\n{ANSWER}{json.dumps(act(bundle))}\n")

@@ -1,0 +1,63 @@
+"""Writing so that it lasts: whole files, on disk before anything that leans on them.
+
+Standard library only, Python 3.6 or later.
+"""
+
+import os
+import stat
+from hashlib import sha256
+
+from clusterwright.onhost.provision.host import Json, read
+
+
+def state_of(path: str) -> Json:
+    """What lies at a path: nothing, a file with its sum, a folder, a link, or something else."""
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return {"kind": "none"}
+    if stat.S_ISLNK(status.st_mode):
+        return {"kind": "link", "target": os.readlink(path)}
+    row = {"mode": stat.S_IMODE(status.st_mode), "uid": status.st_uid, "gid": status.st_gid}
+    if stat.S_ISDIR(status.st_mode):
+        return dict(row, kind="directory")
+    if not stat.S_ISREG(status.st_mode):
+        return dict(row, kind="other")
+    return dict(row, kind="file", sha256=sha256(read(path) or b"").hexdigest())
+
+
+def write_private(path: str, data: bytes) -> None:
+    """A file for root's eyes, whole or not at all."""
+    scratch = path + ".wright-new"
+    try:
+        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(scratch, path)
+    finally:
+        if os.path.lexists(scratch):
+            os.unlink(scratch)
+    sync_folder(os.path.dirname(path))
+
+
+def sync_disk(path: str) -> None:
+    """All that was written to the path's file system is on disk: for many files quicker than one after the other."""
+    import ctypes
+
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        syncfs = getattr(ctypes.CDLL(None), "syncfs", None)
+        if syncfs is None or syncfs(handle) != 0:
+            os.sync()
+    finally:
+        os.close(handle)
+
+
+def sync_folder(folder: str) -> None:
+    """A rename lasts only when its folder is on disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,242 @@
+"""Files, folders and links on a host: compared, then written whole.
+
+Standard library only, Python 3.6 or later.
+"""
+
+import base64
+import collections
+import grp
+import hashlib
+import os
+import pwd
+import re
+from typing import List, Optional
+
+from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read, run
+
+TRIAL = ".wright-trial-"
+TRIAL_S = 60  # a daemon that is only to read its files answers within seconds
+DIFF_LINES = 120  # a longer diff is cut: it is for reading; `sum` is for comparing
+
+
+def content_of(resource: Json) -> bytes:
+    """The bytes wanted."""
+    return base64.b64decode(resource["content"])
+
+
+def owner_of(path: str) -> str:
+    """Owner and group by name, or by number where they have none."""
+    status = os.lstat(path)
+    try:
+        owner = pwd.getpwuid(status.st_uid).pw_name
+    except KeyError:
+        owner = str(status.st_uid)
+    try:
+        return "{}:{}".format(owner, grp.getgrgid(status.st_gid).gr_name)
+    except KeyError:
+        return "{}:{}".format(owner, status.st_gid)
+
+
+def look_rights(path: str, resource: Json) -> List[str]:
+    """What is wrong with owner and mode, both sides said."""
+    wanted, has = f"{resource['owner']}:{resource['group']}", owner_of(path)
+    mode = os.lstat(path).st_mode & 0o7777
+    wrong = [] if has == wanted else [f"owner {has} -> {wanted}"]
+    return wrong + ([] if mode == resource["mode"] else [f"mode {mode:04o} -> {resource['mode']:04o}"])
+
+
+def set_rights(path: str, resource: Json) -> None:
+    """Owner first: chown clears setuid bits that the mode may ask for."""
+    owner, group = resource["owner"], resource["group"]  # names, or the numbers of what was there before
+    try:
+        uid = owner if isinstance(owner, int) else pwd.getpwnam(owner).pw_uid
+        gid = group if isinstance(group, int) else grp.getgrnam(group).gr_gid
+    except KeyError as why:
+        raise ChangeError(f"{why}; is its package installed?") from why
+    os.chown(path, uid, gid)
+    os.chmod(path, resource["mode"])
+
+
+def diff_of(path: str, old: bytes, new: bytes) -> str:
+    """A unified diff to read; binary files only say that they differ."""
+    try:
+        before, after = old.decode().splitlines(), new.decode().splitlines()
+    except UnicodeDecodeError:
+        return f"binary file, {len(old)} -> {len(new)} bytes"
+    lines = lines_of(path, before, after)
+    more = [f"... {len(lines) - DIFF_LINES} more lines"] if lines[DIFF_LINES:] else []
+    return "\n".join(lines[:DIFF_LINES] + more)
+
+
+def lines_of(path: str, before: List[str], after: List[str]) -> List[str]:
+    """The lines of the diff; a new file, of which a bare host gets a hundred, needs no comparing."""
+    if after and not before:
+        head = "@@ -0,0 +1{} @@".format("," + str(len(after)) if len(after) > 1 else "")
+        return ["--- " + path, "+++ " + path, head, *("+" + line for line in after)]
+    import difflib
+
+    return list(difflib.unified_diff(before, after, path, path, lineterm=""))
+
+
+def receipt_row(resource: Json) -> Json:
+    """What the receipt keeps of a file that we wrote."""
+    row = {"sha256": hashlib.sha256(content_of(resource)).hexdigest(), "mode": f"{resource['mode']:04o}"}
+    return dict(row, secret=resource["secret"]) if resource["secret"] else row
+
+
+def look_file(host: Host, resource: Json) -> Optional[Json]:
+    """Missing, another content, another owner or mode."""
+    path, wanted = host.at(resource["path"]), content_of(resource)
+    if os.path.isdir(path) and not os.path.islink(path):
+        raise ChangeError("it is a folder and should be a file")
+    present = os.path.lexists(path)
+    current = None if os.path.islink(path) else read(path)
+    what = ["create"] if not present else ["rewrite"] if current != wanted else []
+    what += look_rights(path, resource) if current is not None else []
+    if not what:
+        return None
+    diff = diff_of(resource["path"], current or b"", wanted) if current != wanted else ""
+    if resource["secret"] and diff:
+        diff = f"(secret {resource['secret']}: not shown)"
+    another = current is not None and current != wanted  # owner and mode, or a new file, disturb nobody
+    gentle = current is not None and is_gentle(resource["gentle"], current, wanted)
+    cost = "reconfigure" if gentle else resource["cost"]
+    return {"what": ", ".join(what), "diff": diff, "cost": cost if another else "live"}
+
+
+def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
+    """True when only lines that the pattern matches differ; comments and blank lines never count."""
+    if not pattern:
+        return False
+    before, after = (collections.Counter(text.decode(errors="replace").splitlines()) for text in (old, new))
+    differing = (line.strip() for line in (before - after) + (after - before))
+    return all(re.match(pattern, line) for line in differing if line and not line.startswith("#"))
+
+
+def do_file(host: Host, resource: Json) -> None:
+    """Written beside the target with owner and mode, validated, renamed over it: old or new, never half."""
+    path = host.at(resource["path"])
+    folder, name = os.path.split(path)
+    os.makedirs(folder, exist_ok=True)
+    scratch = os.path.join(folder, f".{name}.wright-{os.getpid()}")
+    handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content_of(resource))
+            file.flush()
+            set_rights(scratch, resource)
+            if os.path.exists(path):  # something may read it at once when the host comes back from a crash
+                os.fsync(file.fileno())
+        if resource["validate"] and is_there(resource["validate"][0]):
+            accept(resource, scratch)
+        os.replace(scratch, path)
+        relabel(host, path)
+        host.touched.add(folder)
+    finally:
+        if os.path.exists(scratch):
+            os.unlink(scratch)
+
+
+def relabel(host: Host, path: str) -> None:
+    """The label that SELinux's policy has for the place; without this it has its folder's, as /etc/hosts must not."""
+    if os.path.exists(host.at("/sys/fs/selinux/enforce")) and is_there("restorecon"):
+        run(["restorecon", path])
+
+
+def is_there(program: str) -> bool:
+    """True when the host has the program."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return any(os.access(os.path.join(folder, program), os.X_OK) for folder in folders)
+
+
+def accept(resource: Json, scratch: str) -> None:
+    """Its own program must take the new file, before it takes its place."""
+    done = run([word.replace("{}", scratch) for word in resource["validate"]])
+    if done.returncode != 0:
+        words = str(done.stdout).strip().replace(scratch, resource["path"])
+        raise ChangeError(f"`{' '.join(resource['validate'])}` refuses it:\n{words}")
+
+
+def is_tried(host: Host, trial: Json, changes: List[Json]) -> bool:
+    """True when another content comes to files that something may already run on; bare hosts have none."""
+    others = [one["id"] for one in changes if one["what"].partition(", ")[0] in ("create", "rewrite")]
+    paths = [name.partition(":")[2] for name in trial["files"]]
+    return bool(set(others) & set(trial["files"])) and any(os.path.exists(host.at(path)) for path in paths)
+
+
+def try_out(host: Host, trial: Json) -> None:
+    """All files of the trial as they are to be, in a scratch folder for root's eyes, and its command on them."""
+    import shutil
+
+    folder = host.at(f"{STATE}/{TRIAL}{os.getpid()}")
+    os.mkdir(folder, 0o700)
+    try:
+        for resource in host.resources:
+            if resource["id"] in trial["files"]:
+                path = os.path.join(folder, os.path.basename(resource["path"]))
+                with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                    file.write(content_of(resource))
+                set_rights(path, resource)
+        done = run([word.replace("{}", folder) for word in trial["argv"]], TRIAL_S)
+        if done.returncode != 0:
+            words = str(done.stdout).strip().replace(folder, "SCRATCH")
+            raise ChangeError(f"{trial['name']} refuses the new files, and nothing was changed:\n{words}")
+        if done.stdout.strip():  # why it could not be tried
+            host.notes.append(f"{trial['name']}: {done.stdout.strip()}")
+    finally:
+        shutil.rmtree(folder)
+
+
+def sweep(host: Host) -> None:
+    """What an apply that was cut short has left lying: half-written files, a trial's folder with its secrets."""
+    import shutil
+
+    for name in host.owed:
+        kind, _, path = name.partition(":")
+        folder, last = os.path.split(host.at(path))
+        if kind in ("file", "symlink") and os.path.isdir(folder):
+            for entry in os.listdir(folder):
+                if entry.startswith(f".{last}.wright-") or entry == last + ".wright-link":
+                    os.unlink(os.path.join(folder, entry))
+    for entry in os.listdir(host.at(STATE)):
+        if entry.startswith(TRIAL):
+            shutil.rmtree(host.at(f"{STATE}/{entry}"))
+
+
+def look_directory(host: Host, resource: Json) -> Optional[Json]:
+    """Missing, or another owner or mode."""
+    path = host.at(resource["path"])
+    if not os.path.isdir(path):
+        if not resource["parents"] and not os.path.isdir(os.path.dirname(path)):
+            raise ChangeError(f"{os.path.dirname(resource['path'])} is not there: mount it, or make it")
+        return {"what": "create", "diff": "", "cost": "live"}
+    wrong = look_rights(path, resource)
+    return {"what": ", ".join(wrong), "diff": "", "cost": "live"} if wrong else None
+
+
+def do_directory(host: Host, resource: Json) -> None:
+    """Made, then given its owner and mode."""
+    os.makedirs(host.at(resource["path"]), exist_ok=True)
+    set_rights(host.at(resource["path"]), resource)
+    relabel(host, host.at(resource["path"]))
+
+
+def look_symlink(host: Host, resource: Json) -> Optional[Json]:
+    """Missing, no link, or another target."""
+    path = host.at(resource["path"])
+    current = os.readlink(path) if os.path.islink(path) else "a file" if os.path.exists(path) else "nothing"
+    if current == resource["target"]:
+        return None
+    return {"what": f"link {current} -> {resource['target']}", "diff": "", "cost": "live"}
+
+
+def do_symlink(host: Host, resource: Json) -> None:
+    """Made beside the target and renamed over it."""
+    path = host.at(resource["path"])
+    scratch = path + ".wright-link"
+    if os.path.lexists(scratch):
+        os.unlink(scratch)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.symlink(resource["target"], scratch)
+    os.replace(scratch, path)
+    relabel(host, path)

@@ -1,0 +1,121 @@
+"""Every change that a host needs, found by looking at it; nothing is changed here.
+
+Standard library only, Python 3.6 or later.
+"""
+
+import hashlib
+from typing import Callable, Container, Dict, List, Optional
+
+from clusterwright.onhost.provision import drift, files, hardware, packages, records, system, units
+from clusterwright.onhost.provision.derive import derived
+from clusterwright.onhost.provision.host import ChangeError, Host, Json, read
+from clusterwright.onhost.provision.storage import disks, mountpoint
+
+Look = Callable[[Host, Json], Optional[Json]]
+
+LOOK: Dict[str, Look] = {
+    "file": files.look_file,
+    "directory": files.look_directory,
+    "symlink": files.look_symlink,
+    "group": system.look_group,
+    "user": system.look_user,
+    "sysctl": system.look_sysctl,
+    "module": system.look_module,
+    "hold": packages.look_hold,
+    "hardware": hardware.look_hardware,
+    "mountpoint": lambda host, one: mountpoint.look_mountpoint(host, one),  # noqa: PLW0108 (read where it is asked for)
+    "disks": lambda host, one: disks.look_disks(host, one),  # noqa: PLW0108 (likewise)
+}
+
+# The system's own, which we only reload: without sshd nobody would reach the host any more.
+ALWAYS = ("ssh.service", "sshd.service", "systemd-journald.service")
+
+
+def plan(host: Host) -> List[Json]:
+    """Every change, in the order in which it is made: packages, resources, what is gone, units, records."""
+    if of_kinds(host, ("derived",)):  # most files ask for none: what works them out is not even loaded there
+        derived.work_out(host)
+    asked = records.begin(host) if of_kinds(host, ("records",)) else {}
+    early = [resource for resource in of_kinds(host, ("file",)) if resource["early"]]
+    changes = looked(host, early) + packages.look_packages(host)
+    changes += looked(host, [resource for resource in of_kinds(host, LOOK) if resource not in early])
+    changes += system.gone_users(host) + gone_units(host) + gone_files(host)
+    changes += unit_changes(host, of_kinds(host, ("unit",)), changes)
+    for resource in of_kinds(host, ("records",)):
+        changes += [dict(change, id=resource["id"]) for change in records.look(host, resource, asked)]
+    now = drift.digests(host)
+    return [dict(change, drift=drift.cause(host, change, now)) for change in changes]
+
+
+def of_kinds(host: Host, kinds: Container[str]) -> List[Json]:
+    """The resources of these kinds, in the order given."""
+    return [resource for resource in host.resources if resource["kind"] in kinds]
+
+
+def live(name: str, what: str) -> Json:
+    """A change without a diff that costs running jobs nothing."""
+    return {"id": name, "what": what, "diff": "", "cost": "live"}
+
+
+def looked(host: Host, resources: List[Json]) -> List[Json]:
+    """The changes that these resources need, in their order."""
+    rows = [(resource["id"], look(host, resource)) for resource in resources]
+    return [dict(change, id=name) for name, change in rows if change]
+
+
+def look(host: Host, resource: Json) -> Optional[Json]:
+    """The change that the resource needs, if any; a failure says whose it is."""
+    try:
+        return LOOK[resource["kind"]](host, resource)
+    except (ChangeError, OSError) as why:  # what is there is this host's own: an account with another id, say
+        raise ChangeError(f"{resource['id']}: {why}", "host") from why
+
+
+def unit_changes(host: Host, wanted: List[Json], before: List[Json]) -> List[Json]:
+    """The unit files read again where systemd has old ones, then each unit that wants something.
+
+    A unit also reads what it read at the last apply, and what is gone since.
+    """
+    changed = {change["id"].replace("gone:", "file:", 1) for change in before} | host.owed
+    gentle = {change["id"] for change in before if change["cost"] == "reconfigure"} | host.owed_gently
+    gentle -= host.owed - host.owed_gently
+    others = [name for unit in wanted for name in unit.get("replaces", ())]
+    states = host.states = units.show([unit["name"] for unit in wanted] + others)
+    unread = any(state.get("NeedDaemonReload") == "yes" for state in states.values())
+    unread = unread or any(change["id"].startswith("gone:/etc/systemd/system/") for change in before)
+    changes = [live("systemd", "read the unit files again")] if unread else []
+    for unit in wanted:
+        old = host.receipt.get("readers", {}).get(unit["name"], {}).get("restart_on", [])
+        inputs = unit["restart_on"] + [name for name in old if name not in unit["restart_on"]]
+        change = units.look_unit(
+            dict(unit, restart_on=inputs), states[unit["name"]], changed, gentle, units.replaced(unit, states)
+        )
+        if change:
+            changes.append(dict(change, id=unit["id"]))
+    return changes
+
+
+def gone_units(host: Host) -> List[Json]:
+    """Units that an earlier apply started and nobody wants now; what another replaces waits for that one."""
+    wanted = {
+        name for unit in of_kinds(host, ("unit",)) for name in (unit["name"], *unit.get("replaces", ()))
+    }
+    ours = host.receipt["units"] + [name for name in host.started if name not in host.receipt["units"]]
+    gone = [name for name in ours if name not in (*wanted, *ALWAYS) and units.is_loaded(name)]
+    return [dict(live("gone-unit:" + name, "stop, disable"), cost="restart") for name in gone]
+
+
+def gone_files(host: Host) -> List[Json]:
+    """Files that an earlier apply wrote and nobody wants now; one that was edited since is left alone."""
+    wanted = {file["path"] for file in of_kinds(host, ("file",))}
+    changes = []
+    for path in sorted({*host.receipt["files"], *host.written} - wanted):
+        content = read(host.at(path))
+        if content is None:
+            continue
+        ours = (host.receipt["files"].get(path, {}).get("sha256"), host.written.get(path))
+        if hashlib.sha256(content).hexdigest() in ours:
+            changes.append(live("gone:" + path, "remove"))
+        else:
+            host.notes.append(f"{path} is wanted no more, but was edited since: left as it is")
+    return changes

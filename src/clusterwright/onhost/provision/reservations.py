@@ -1,0 +1,185 @@
+"""Reservations: wanted rows against those that slurmctld has.
+
+Standard library only, Python 3.6 or later. Times are this host's own, as Slurm's are.
+"""
+
+import re
+import time
+from typing import Any, Dict, List, Optional
+
+from clusterwright.onhost.provision.accounts import Key
+from clusterwright.onhost.provision.host import ChangeError, Json, must, run
+
+COMPARED = ("Nodes", "StartTime", "Duration", "Users", "Accounts", "Flags")
+OURS = ("MAINT", "DAILY", "WEEKLY", "WEEKDAY")  # flags that the file tells; the others follow
+REPEATED = ("DAILY", "WEEKLY", "WEEKDAY")
+FORM = "%Y-%m-%dT%H:%M:%S"
+SUMMER = 0.1  # of a day: clocks that are put forward or back move a start by an hour
+
+
+def look(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
+    """One change for each reservation that is not as wanted."""
+    if not rows and not ours:
+        return []
+    have = shown()
+    if have is None:
+        what = f"compare {len(rows)} reservations with those of slurmctld, which does not answer yet"
+        return [change(what)] if rows else []
+    changes = []
+    for row in rows:
+        if is_over(row):
+            host.notes.append(f"reservation {row['name']} is over: it may leave the file")
+        elif row["name"] not in have:
+            changes.append(change(f"create reservation {row['name']}"))
+        elif differences(row, have[row["name"]]):
+            words = ", ".join(differences(row, have[row["name"]]))
+            changes.append(change(f"reservation {row['name']}: {words}"))
+    return changes + [change(f"remove reservation {name}") for name in away(rows, have, ours)]
+
+
+def change(what: str) -> Json:
+    """A change that costs running jobs nothing."""
+    return {"what": what, "diff": "", "cost": "live"}
+
+
+def do(rows: List[Json], ours: List[Key]) -> None:
+    """Made, changed, removed; each by one call of scontrol."""
+    have = shown()
+    if have is None:
+        raise ChangeError("slurmctld does not answer, so reservations wait: apply again when it does", "host")
+    for name in away(rows, have, ours):
+        must(["scontrol", "delete", "ReservationName=" + name])
+    for row in rows:
+        if is_over(row):
+            continue
+        if row["name"] not in have:
+            must(["scontrol", "create", "ReservationName=" + row["name"], *words(row)])
+        elif differences(row, have[row["name"]]):
+            must(["scontrol", "update", "ReservationName=" + row["name"], *words(row, have[row["name"]])])
+
+
+def shown() -> Optional[Dict[str, Dict[str, str]]]:
+    """Every reservation by name; None where slurmctld does not answer."""
+    done = run(["scontrol", "--oneliner", "show", "reservation"], 20)
+    if done.returncode != 0:
+        return None
+    found = {}
+    for text in str(done.stdout).splitlines():
+        fields = dict(re.findall(r"(?:^|\s)([A-Za-z]+)=(\S*)", text))
+        if "ReservationName" in fields:
+            found[fields["ReservationName"]] = fields
+    return found
+
+
+def away(rows: List[Json], have: Dict[str, Dict[str, str]], ours: List[Key]) -> List[str]:
+    """Those that we made, are there, and are named no more."""
+    named = {row["name"] for row in rows}
+    return [key[1] for key in ours if key[1] in have and key[1] not in named]
+
+
+def differences(row: Json, have: Dict[str, str]) -> List[str]:
+    """`Duration 480 -> 600`, for each that differs."""
+    now = plain(have)
+    found = []
+    for name in COMPARED:
+        if name == "StartTime" and same_start(row, have):
+            continue
+        if name == "Duration" and same_end(row, have):
+            continue
+        if row[name] != now[name]:
+            found.append(f"{name} {now[name] or 'none'} -> {row[name] or 'none'}")
+    return found
+
+
+def plain(have: Dict[str, str]) -> Dict[str, str]:
+    """What slurmctld shows, in the form of wanted rows."""
+    none = ("(null)", "")
+    flags = have.get("Flags", "").split(",")
+    lists = {
+        name: "" if have.get(name) in none else ",".join(sorted(have[name].split(",")))
+        for name in ("Users", "Accounts")
+    }
+    return {
+        "Nodes": have.get("Nodes", ""),
+        "StartTime": have.get("StartTime", ""),
+        "Duration": str(minutes_of(have.get("Duration", "0"))),
+        "Flags": ",".join(flag for flag in OURS if flag in flags),
+        **lists,
+    }
+
+
+def same_start(row: Json, have: Dict[str, str]) -> bool:
+    """A reservation that comes again moves on by days or weeks; one that was made late has begun since."""
+    want, now = moment(row["StartTime"]), moment(have.get("StartTime", ""))
+    if any(flag in row["Flags"] for flag in REPEATED):
+        step = 7 if "WEEKLY" in row["Flags"] else 1
+        days = (time.mktime(now) - time.mktime(want)) / 86400
+        return now[3:5] == want[3:5] and abs(days - round(days / step) * step) < SUMMER
+    begun = time.mktime(want) <= time.mktime(now) <= time.time()
+    return now[:5] == want[:5] or begun
+
+
+def same_end(row: Json, have: Dict[str, str]) -> bool:
+    """One that was made late is shorter, and ends when the file has it."""
+    if any(flag in row["Flags"] for flag in REPEATED) or not same_start(row, have):
+        return False
+    want = time.mktime(moment(row["StartTime"])) + int(row["Duration"]) * 60
+    return abs(time.mktime(moment(have["EndTime"])) - want) <= 60
+
+
+def is_over(row: Json) -> bool:
+    """True once it has ended and does not come again."""
+    if any(flag in row["Flags"] for flag in REPEATED):
+        return False
+    return time.mktime(moment(row["StartTime"])) + int(row["Duration"]) * 60 < time.time()
+
+
+def moment(text: str) -> time.struct_time:
+    """A time of Slurm's or of the file's, whose seconds may be left out."""
+    return time.strptime(text if text.count(":") > 1 else text + ":00", FORM)
+
+
+def minutes_of(text: str) -> int:
+    """`1-02:03:04` as Slurm shows a duration, in minutes."""
+    days, _, clock = text.rpartition("-")
+    hours, minutes, _seconds = ([0, 0] + [int(part) for part in clock.split(":")])[-3:]
+    return int(days or 0) * 1440 + hours * 60 + minutes
+
+
+def words(row: Json, have: Optional[Dict[str, str]] = None) -> List[str]:
+    """As scontrol takes them. A start that has passed is now, and the end stays where the file has it."""
+    start, minutes = row["StartTime"], int(row["Duration"])
+    late = int(time.time() - time.mktime(moment(start))) // 60
+    repeated = any(flag in row["Flags"] for flag in REPEATED)
+    if late >= 0 and not repeated:
+        start, minutes = "now", max(1, minutes - late)
+    elif late >= 0:
+        start = next_start(row)
+    flags = [row["Flags"]] if row["Flags"] else []
+    if "MAINT" in row["Flags"] or have is None:
+        flags.append("IGNORE_JOBS")  # jobs that run there end in their own time
+    made = {
+        "StartTime": start,
+        "Duration": str(minutes),
+        "Nodes": row["Nodes"],
+        "Users": row["Users"],
+        "Accounts": row["Accounts"],
+        "Flags": ",".join(flags),
+    }
+    if have is not None and same_start(row, have):
+        del made["StartTime"]
+    return [f"{name}={value}" for name, value in made.items() if value or have is not None]
+
+
+def next_start(row: Json) -> str:
+    """The next time that a repeated reservation comes: the file's day may be long past."""
+    step = 7 if "WEEKLY" in row["Flags"] else 1
+    first = moment(row["StartTime"])
+    today = time.localtime()
+    days = 0
+    while True:
+        coming = time.mktime((*today[:2], today[2] + days, *first[3:6], 0, 0, -1))
+        weeks_fit = step == 1 or time.localtime(coming)[6] == first[6]
+        if coming > time.time() and weeks_fit:
+            return time.strftime(FORM, time.localtime(coming))
+        days += 1

@@ -1,0 +1,180 @@
+"""Back to before an apply: files as they were, byte for byte; units that read them restarted; the rest named.
+
+Standard library only, Python 3.6 or later. Every later apply is undone with it. A rollback keeps what it
+changes as an apply does, so it can be undone as well.
+"""
+
+import base64
+import errno
+import os
+from typing import List, Optional, Set
+
+from clusterwright.onhost.provision import files, undo, units
+from clusterwright.onhost.provision.disk import state_of
+from clusterwright.onhost.provision.host import ChangeError, Host, Json, read
+from clusterwright.onhost.provision.plan import live, unit_changes
+
+PATHS = ("file", "directory", "symlink")
+
+
+def plan(host: Host) -> List[Json]:
+    """What differs from before: units that were off, paths (the last change first), settings, then units that read."""
+    rows = undo.since(host, host.bundle["to"])
+    going = {row["id"].partition(":")[2] for row in rows if row["before"].get("kind") == "none"}
+    ours = {row["id"].partition(":")[2]: row["before"] for row in rows if row["id"].startswith("unit:")}
+    changes = stops(ours)
+    for row in reversed(rows):
+        change = look(host, row, going)
+        if change:
+            changes.append(dict(change, id=row["id"]))
+    if any(change["id"].startswith("file:/etc/systemd/system/") for change in changes):
+        changes.append(live("systemd", "read the unit files again"))
+    changes += readers(host, ours, changes)
+    stay = [row["id"] for row in rows if row["id"].partition(":")[0] in undo.STAYS]
+    if stay:
+        host.notes.append(f"what stays: {', '.join(stay)}")
+    if len(undo.whens(host)) >= undo.KEPT and host.bundle["to"] < undo.whens(host)[0]:
+        host.notes.append(
+            f"only the last {undo.KEPT} applies are kept: this goes back to {undo.whens(host)[0]}"
+        )
+    return [dict(change, drift="follows") for change in changes]
+
+
+def stops(ours: Json) -> List[Json]:
+    """Units that did not run then, or were not enabled."""
+    states = units.show(list(ours))
+    changes = []
+    for name, state in states.items():
+        stop = state.get("ActiveState") == "active" and not ours[name]["active"]
+        disable = state.get("UnitFileState", "").startswith("enabled") and not ours[name]["enabled"]
+        words = ["stop"] * stop + ["disable"] * disable
+        if words:
+            changes.append(
+                dict(live("gone-unit:" + name, ", ".join(words)), cost="restart" if stop else "live")
+            )
+    return changes
+
+
+def look(host: Host, row: Json, going: Set[str]) -> Optional[Json]:
+    """The change that leads back, if any; a folder in which something else lies stays."""
+    kind, _, name = row["id"].partition(":")
+    if kind == "directory" and name in going and not empties(host, name, going):
+        host.notes.append(f"{name} stays: something lies in it that we did not make")
+        return None
+    if kind in PATHS:
+        return look_path(host, row, name)
+    if kind == "sysctl":
+        now = " ".join((read(host.at("/proc/sys/" + name.replace(".", "/"))) or b"").decode().split())
+        if now != row["before"]["value"]:
+            return live(row["id"], f"{now or 'empty'} -> {row['before']['value']}")
+    return None
+
+
+def empties(host: Host, path: str, going: Set[str]) -> bool:
+    """True when all that lies in the folder goes as well."""
+    if not os.path.isdir(host.at(path)):
+        return True
+    inside = [f"{path.rstrip('/')}/{entry}" for entry in os.listdir(host.at(path))]
+    return all(one in going and empties(host, one, going) for one in inside)
+
+
+def look_path(host: Host, row: Json, path: str) -> Optional[Json]:
+    """Another kind, content, owner or mode than then."""
+    before, now = row["before"], state_of(host.at(path))
+    if now == before or before["kind"] == "other":
+        return None
+    if before["kind"] == "none":
+        return live(row["id"], "remove")
+    if before["kind"] != "file":
+        return live(row["id"], "as before")
+    old = b"" if now["kind"] != "file" else read(host.at(path)) or b""
+    new = content(host, row)
+    if now["kind"] == "file" and old == new:
+        return live(row["id"], "owner or mode as before")
+    diff = f"(secret {row['secret']}: not shown)" if row.get("secret") else files.diff_of(path, old, new)
+    gentle = files.is_gentle(row.get("gentle", ""), old, new)
+    cost = "reconfigure" if gentle else row.get("cost", "live")
+    there = now["kind"] == "file"
+    return {
+        "what": "rewrite as before" if there else "restore",
+        "diff": diff,
+        "cost": cost if there else "live",
+    }
+
+
+def content(host: Host, row: Json) -> bytes:
+    """The file as it was, whole: its sum is compared."""
+    path = row["id"].partition(":")[2]
+    kept = host.at(f"{undo.UNDO}/{row['when']}/files{path}")
+    if state_of(kept).get("sha256") != row["before"]["sha256"]:
+        raise ChangeError(f"{kept} is not the file that was kept there: it cannot be put back", blame="host")
+    return read(kept) or b""
+
+
+def readers(host: Host, ours: Json, changes: List[Json]) -> List[Json]:
+    """Units that read what changes, as of the last receipt or the one before; none is started that did not run."""
+    known = dict(host.receipt.get("readers", {}))
+    known.update(undo.receipt_before(host, host.bundle["to"]).get("readers", {}))
+    off = {change["id"].partition(":")[2] for change in changes if "stop" in change["what"].split(", ")}
+    states = units.show(list({**known, **ours}))
+    loaded = [name for name, state in states.items() if state.get("LoadState") == "loaded" or name in ours]
+    names = [name for name in loaded if name not in off]
+    idle = {"restart_on": [], "reload": False}  # type: Json
+    wanted = [dict(known.get(name, idle), name=name, id="unit:" + name) for name in names]
+    found = []
+    for change in unit_changes(host, wanted, changes):
+        before = ours.get(change["id"].partition(":")[2], {})
+        words = [
+            word
+            for word in change["what"].split(", ")
+            if (word != "enable" or before.get("enabled")) and (word != "start" or before.get("active"))
+        ]
+        if words and change not in changes:
+            found.append(dict(change, what=", ".join(words)))
+    return found
+
+
+def make(host: Host, change: Json) -> None:
+    """One step back."""
+    kind, _, name = change["id"].partition(":")
+    if kind == "gone-unit":
+        units.stop_unit(name, change["what"])
+        return
+    row = next(row for row in undo.since(host, host.bundle["to"]) if row["id"] == change["id"])
+    if kind == "sysctl":
+        with open(host.at("/proc/sys/" + name.replace(".", "/")), "w") as file:
+            file.write(row["before"]["value"])
+    else:
+        put_back(host, row, name)
+
+
+def put_back(host: Host, row: Json, path: str) -> None:
+    """Nothing, a folder, a link or a file, as it was."""
+    before, place = row["before"], host.at(path)
+    if before["kind"] == "none":
+        remove(host, path)
+    elif before["kind"] == "directory":
+        os.makedirs(place, exist_ok=True)
+        os.chown(place, before["uid"], before["gid"])
+        os.chmod(place, before["mode"])
+    elif before["kind"] == "link":
+        files.do_symlink(host, {"path": path, "target": before["target"]})
+    else:
+        data = base64.b64encode(content(host, row)).decode()
+        rights = {"owner": before["uid"], "group": before["gid"], "mode": before["mode"]}
+        files.do_file(host, dict(rights, path=path, content=data, validate=[]))
+
+
+def remove(host: Host, path: str) -> None:
+    """A folder only where nothing lies in it."""
+    place = host.at(path)
+    if not os.path.isdir(place) or os.path.islink(place):
+        if os.path.lexists(place):
+            os.unlink(place)
+        return
+    try:
+        os.rmdir(place)
+    except OSError as why:
+        if why.errno not in (errno.ENOTEMPTY, errno.EBUSY, errno.EEXIST):
+            raise
+        host.notes.append(f"{path} stays: something lies in it")

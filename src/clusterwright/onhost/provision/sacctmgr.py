@@ -1,0 +1,116 @@
+"""Slurm's accounting through sacctmgr: asked in a few calls side by side, changed in as few as can be.
+
+Standard library only, Python 3.6 or later. A call costs 0.2 s and more for each question that sacctmgr itself has
+for slurmdbd (22.05: every answer waits for a delayed TCP acknowledgement), so calls that can run together do.
+"""
+
+import os
+import socket
+import subprocess
+import tempfile
+import time
+from typing import Dict, List, Tuple
+
+from clusterwright.onhost.provision.host import ENVIRONMENT, ChangeError
+
+READY_S = 30  # slurmdbd makes its tables in 0.7 s; its first start finds a busy host
+CALL_S = 60
+TOGETHER = 8  # calls at once: slurmdbd serves each in a thread
+
+SHOWN = {
+    "qos": (
+        "Name", "Priority", "Preempt", "PreemptMode", "GraceTime", "MaxWall", "GrpTRES", "MaxTRESPerJob",
+        "MaxTRESPerUser", "MaxJobsPerUser", "Flags",
+    ),
+    "assoc": (
+        "Account", "User", "Partition", "ParentName", "Fairshare", "GrpTRES", "GrpJobs", "QOS", "DefaultQOS",
+    ),
+    "user": ("User", "DefaultAccount", "AdminLevel"),
+}  # fmt: skip
+
+Call = Tuple[List[str], "subprocess.Popen[str]"]  # its words, and itself
+Asked = Dict[str, Call]
+
+
+def answers(address: str, port: str, patience_s: float) -> str:
+    """Nothing once a daemon listens there; what kept it from us after that long."""
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            socket.create_connection((address, int(port)), timeout=1).close()
+        except OSError as why:
+            if time.monotonic() > until:
+                return str(why)
+            time.sleep(0.02)
+        else:
+            return ""
+
+
+def start(argv: List[str]) -> Call:
+    """A call under way."""
+    return argv, subprocess.Popen(
+        ["sacctmgr", *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        universal_newlines=True,
+        env=dict(os.environ, **ENVIRONMENT),
+    )
+
+
+def finish(call: Call) -> str:
+    """What it said; a call that did not end well is an error with its words."""
+    argv, process = call
+    try:
+        said = process.communicate(timeout=CALL_S)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        said = process.communicate()[0] + f"no answer after {CALL_S} s"
+    if process.returncode != 0:
+        last = "\n".join(said.strip().splitlines()[-8:])
+        raise ChangeError(f"`sacctmgr {' '.join(argv)}` ended with {process.returncode}:\n{last}", "host")
+    return str(said)
+
+
+def ask(cluster: str) -> Asked:
+    """All three questions under way."""
+    only = {"assoc": ["cluster=" + cluster]}
+    return {
+        kind: start(["-nP", "show", kind, *only.get(kind, []), "format=" + ",".join(fields)])
+        for kind, fields in SHOWN.items()
+    }
+
+
+def read_answers(asked: Asked) -> Dict[str, List[Dict[str, str]]]:
+    """The rows of each answer, by field."""
+    found = {}
+    for kind, call in asked.items():
+        lines = [line.split("|") for line in finish(call).splitlines() if "|" in line]
+        found[kind] = [dict(zip(SHOWN[kind], line)) for line in lines]
+    return found
+
+
+def change_all(calls: List[List[str]]) -> None:
+    """Calls that do not depend on each other, some at a time; all are made, then the first failure is told."""
+    failed = []  # type: List[ChangeError]
+    for first in range(0, len(calls), TOGETHER):
+        running = [start(["-i", *argv]) for argv in calls[first : first + TOGETHER]]
+        for call in running:
+            try:
+                finish(call)
+            except ChangeError as why:
+                failed.append(why)
+    if failed:
+        raise failed[0]
+
+
+def load(cluster: str, sections: List[Tuple[str, List[str]]]) -> None:
+    """New teams and members in one call: `sacctmgr load` adds what its file names and is not there."""
+    if not sections:
+        return
+    with tempfile.NamedTemporaryFile("w", prefix="wright-", suffix=".cfg") as file:
+        file.write(f"Cluster - '{cluster}'\n")
+        for parent, lines in sections:
+            file.write("".join(line + "\n" for line in [f"Parent - '{parent}'", *lines]))
+        file.flush()
+        finish(start(["-i", "load", "file=" + file.name]))

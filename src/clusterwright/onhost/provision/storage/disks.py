@@ -1,0 +1,145 @@
+"""Local disks made into one file system: only disks on which nothing is, by mdadm and mkfs.
+
+Standard library only, Python 3.6 or later. A disk that holds anything is named, and never touched.
+"""
+
+import json
+import os
+from typing import List, Optional
+
+from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, run
+
+COLUMNS = "NAME,TYPE,SIZE,ROTA,RO,FSTYPE,LABEL,MOUNTPOINT"
+NEAR = 0.1  # as check/checks/disks_present: disks of one label differ by less between makers
+MAKE_S = 900  # mkfs discards all blocks first, which takes a large disk minutes
+EDGE = 2**20  # bytes at both ends that have to be zeros: tables, superblocks and their copies lie there
+
+
+def look_disks(host: Host, resource: Json) -> Optional[Json]:
+    """Nothing where the file system is; else what would be made, of which disks."""
+    if run(["blkid", "-c", "/dev/null", "-L", resource["label"]]).returncode == 0:
+        return None
+    claimed = host.bundle.setdefault("claimed_disks", [])
+    chosen = choose(devices(), resource, claimed)
+    claimed += chosen
+    how = f"RAID {resource['raid']} of " if resource["raid"] != "none" else ""
+    names = ", ".join(os.path.basename(path) for path in chosen)
+    what = f"make {resource['filesystem']} {resource['label']} on {how}{names}"
+    return {"what": what, "diff": "", "cost": "live"}
+
+
+def do_disks(_host: Host, resource: Json) -> None:
+    """The array, if one is wanted, and the file system; an array whose file system fails is taken apart again."""
+    array = "/dev/md/" + resource["label"]
+    left = resource["raid"] != "none" and os.path.exists(array)  # by an apply that was cut short
+    chosen = [] if left else choose(devices(), resource, [])
+    if resource["raid"] == "none":
+        must(mkfs(resource, chosen[0]), MAKE_S)
+    else:
+        if not left:
+            must(create(resource, array, chosen), MAKE_S)
+        try:
+            must(mkfs(resource, array), MAKE_S)
+        except ChangeError:
+            for argv in (["mdadm", "--stop", array], ["mdadm", "--zero-superblock", *chosen]):
+                run(argv)
+            raise
+    if os.path.exists("/run/udev/control"):  # the mount finds it by its label, which udev has to see first
+        run(["udevadm", "trigger", "--subsystem-match=block"])
+        run(["udevadm", "settle", "--timeout=30"])
+
+
+def create(resource: Json, array: str, chosen: List[str]) -> List[str]:
+    """mdadm(8); any home host, so that the array has the same name after each boot."""
+    form = ["--metadata=1.2", "--homehost=any", "--name=" + resource["label"]]
+    return [
+        *("mdadm", "--create", array, "--run", f"--level={resource['raid']}"),
+        *(f"--raid-devices={len(chosen)}", *form, *chosen),
+    ]
+
+
+def mkfs(resource: Json, device: str) -> List[str]:
+    """mkfs.xfs(8) and mkfs.ext4(8) refuse a device that holds something, unless forced; nothing is forced."""
+    if resource["filesystem"] == "xfs":
+        return ["mkfs.xfs", "-q", "-L", resource["label"], device]
+    counted = ["-O", "quota", "-E", "quotatype=usrquota:grpquota"] if resource["quota"] else []
+    return ["mkfs.ext4", "-q", "-m", "0", "-L", resource["label"], *counted, device]
+
+
+def choose(rows: List[Json], resource: Json, claimed: List[str]) -> List[str]:
+    """The first empty disks of the kind and size, as many as are wanted.
+
+    Raises:
+        ChangeError: too few; each that holds something is named with it.
+    """
+    like = [row for row in rows if is_like(row, resource) and "/dev/" + row["name"] not in claimed]
+    held = {row["name"]: holds(row) for row in like}
+    empty = sorted(name for name, what in held.items() if not what)
+    count = resource["count"]
+    if len(empty) < count:
+        raise ChangeError(too_few(resource, held, len(empty)), "host")
+    return ["/dev/" + name for name in empty[:count]]
+
+
+def too_few(resource: Json, held: Json, empty: int) -> str:
+    """What is there, what it holds, and what can be done."""
+    size = f"{resource['size'] / 1e12:.3g} TB"
+    words = f"{resource['count']} empty disks of kind {resource['type']} and {size} are wanted for {resource['label']} "
+    words += f"(nodes.{resource['group']}.disks), and {empty} of {len(held)} are empty"
+    full = [name for name in sorted(held) if held[name]]
+    if not full:
+        return f"{words}: `lsblk` shows what the kernel has; a disk may be missing, or correct the file"
+    told = "; ".join(f"{name} holds {held[name]}" for name in full)
+    wipe = " ".join("/dev/" + name for name in full)
+    return (
+        f"{words}: {told}. Nothing was touched. If nothing on them is wanted, destroy it by hand "
+        f"(`wipefs --all {wipe}`, then `blkdiscard` each, or zeros where that is refused) and run again"
+    )
+
+
+def devices() -> List[Json]:
+    """Disks, each with what is on it."""
+    return list(json.loads(must(["lsblk", "--json", "--bytes", "-o", COLUMNS]))["blockdevices"])
+
+
+def is_like(row: Json, resource: Json) -> bool:
+    """A disk of that kind and about that size."""
+    if (
+        row["type"] not in ("disk", "loop")
+        or abs(int(row["size"]) - resource["size"]) > NEAR * resource["size"]
+    ):
+        return False
+    return bool(kind_of(row) == resource["type"])
+
+
+def kind_of(row: Json) -> str:
+    """As the file has it; lsblk before 2.33 has texts for what turns."""
+    if row["type"] == "loop" or row["name"].startswith("nvme"):
+        return "loop" if row["type"] == "loop" else "nvme"
+    return "hdd" if str(row["rota"]) in ("True", "1") else "ssd"
+
+
+def holds(row: Json) -> str:
+    """What lies on the disk, in words; empty where nothing does. The disk itself is asked last."""
+    device = "/dev/" + row["name"]
+    if row.get("mountpoint"):
+        return f"what is mounted on {row['mountpoint']}"
+    if row.get("children"):
+        return ", ".join(f"{one['name']} ({one.get('fstype') or one['type']})" for one in row["children"])
+    if str(row["ro"]) in ("True", "1"):
+        return "nothing that could be changed: it is read-only"
+    if row.get("fstype"):
+        return " ".join([row["fstype"], row.get("label") or ""]).strip()
+    signatures = must(["wipefs", "--no-act", "--parsable", device]).splitlines()
+    found = [line.split(",")[-1] for line in signatures if line and not line.startswith("#")]
+    if found:
+        return "signatures: " + ", ".join(found)
+    return "" if is_zero(device) else "data without a signature"
+
+
+def is_zero(device: str) -> bool:
+    """True when both ends are nothing but zeros."""
+    with open(device, "rb") as disk:
+        first = disk.read(EDGE)
+        disk.seek(-EDGE, os.SEEK_END)
+        return first.count(0) == len(first) and disk.read(EDGE).count(0) == len(first)

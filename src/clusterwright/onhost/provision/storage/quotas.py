@@ -1,0 +1,80 @@
+"""Quotas of users and teams: wanted limits against those that the kernel keeps, by setquota and repquota.
+
+Standard library only, Python 3.6 or later. The same programs serve ext4 and XFS (setquota(8)).
+"""
+
+from typing import Dict, List, Optional, Tuple
+
+from clusterwright.onhost.provision.host import ChangeError, Json, must, run
+
+KIB = 1024
+OPTION = {"user": "-u", "team": "-g"}
+Key = Tuple[str, str]  # user or team, and the name
+
+
+def look(rows: List[Json]) -> List[Json]:
+    """One change for each limit that is not as wanted; one for all of a folder where it cannot be asked yet."""
+    changes = []
+    for path in sorted({row["path"] for row in rows}):
+        ours = [row for row in rows if row["path"] == path]
+        have = limits(path)
+        if have is None:
+            changes.append(change(f"set {len(ours)} quotas on {path}"))
+        else:
+            changes += [change(f"{path}: {words}") for words in differing(ours, have)]
+    return changes
+
+
+def change(what: str) -> Json:
+    """A change that costs running jobs nothing."""
+    return {"what": what, "diff": "", "cost": "live"}
+
+
+def differing(rows: List[Json], have: Dict[Key, int]) -> List[str]:
+    """`user alice 0 -> 1000000000 KiB`, for each."""
+    found = []
+    for row in rows:
+        now, wanted = have.get((row["kind"], row["name"]), 0), kib(row)
+        if now != wanted:
+            found.append(f"quota of {row['kind']} {row['name']} {now or 'none'} -> {wanted or 'none'} KiB")
+    return found
+
+
+def kib(row: Json) -> int:
+    """The limit in the blocks of setquota."""
+    return int(row["bytes"]) // KIB
+
+
+def do(rows: List[Json]) -> None:
+    """Each that differs, by one call."""
+    for path in sorted({row["path"] for row in rows}):
+        have = limits(path)
+        if have is None:
+            raise ChangeError(
+                f"{path} counts for nobody: its file system is not mounted, or not with quotas (`mount | grep {path}`, "
+                f"`quotaon -p {path}`); mend it, then run again",
+                "host",
+            )
+        for row in rows:
+            if row["path"] == path and have.get((row["kind"], row["name"]), 0) != kib(row):
+                hard = str(kib(row))  # without a soft limit: who is over one is told by nobody in a job
+                must(["setquota", OPTION[row["kind"]], row["name"], "0", hard, "0", "0", path])
+
+
+def limits(path: str) -> Optional[Dict[Key, int]]:
+    """Hard limits in KiB by user and team; None where the folder's file system does not count."""
+    found = {}  # type: Dict[Key, int]
+    for kind, option in OPTION.items():
+        done = run(["repquota", option, "-v", path])
+        if done.returncode != 0:
+            return None
+        found.update({(kind, name): hard for name, hard in hard_limits(str(done.stdout)).items()})
+    return found
+
+
+def hard_limits(text: str) -> Dict[str, int]:
+    """The block limits of repquota(8): after the dashes `name -- used soft hard`, with a grace where one is over."""
+    lines = text.splitlines()
+    begin = next((number for number, line in enumerate(lines, 1) if line.startswith("------")), len(lines))
+    rows = [line.split() for line in lines[begin:]]
+    return {row[0]: int(row[4]) for row in rows if len(row) > 4 and row[1][:1] in "+-"}

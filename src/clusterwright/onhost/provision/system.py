@@ -1,0 +1,153 @@
+"""Accounts and kernel settings on a host.
+
+Standard library only, Python 3.6 or later.
+"""
+
+import grp
+import os
+import pwd
+from typing import Dict, List, Optional
+
+from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, read
+
+EXPIRED = "1"  # shadow(5): days since 1970 after which nobody logs in; 1 because 0 has two meanings there
+
+
+def look_group(_host: Host, resource: Json) -> Optional[Json]:
+    """Missing; another id is not ours to change, because files carry it."""
+    try:
+        gid = grp.getgrnam(resource["name"]).gr_gid
+    except KeyError:
+        taken = [group.gr_name for group in grp.getgrall() if group.gr_gid == resource["gid"]]
+        refuse_taken(resource["gid"], taken)
+        return {"what": f"create with id {resource['gid']}", "diff": "", "cost": "live"}
+    if gid != resource["gid"] and not resource["system"]:
+        raise ChangeError(f"it has id {gid} here, {resource['gid']} in the file: change one by hand", "host")
+    return None
+
+
+def refuse_taken(number: int, names: List[str]) -> None:
+    """Another account or group has that id here, and files carry it."""
+    if names:
+        words = f"id {number} is {names[0]}'s here: give {names[0]} another one, and its files with it"
+        raise ChangeError(words, "host")
+
+
+def do_group(_host: Host, resource: Json) -> None:
+    """By groupadd."""
+    kind = ["--system"] if resource["system"] else []
+    must(["groupadd", *kind, "--gid", str(resource["gid"]), resource["name"]])
+
+
+def look_user(host: Host, resource: Json) -> Optional[Json]:
+    """Missing, in other groups, locked by us, or with a password; another id is not ours to change, files carry it."""
+    try:
+        entry = pwd.getpwnam(resource["name"])
+    except KeyError:
+        refuse_taken(
+            resource["uid"], [one.pw_name for one in pwd.getpwall() if one.pw_uid == resource["uid"]]
+        )
+        groups = ", ".join([resource["group"], *resource["groups"]])
+        return {"what": f"create with id {resource['uid']} in {groups}", "diff": "", "cost": "live"}
+    if resource["system"]:
+        return None  # who made it, made it for the daemon of that name
+    if entry.pw_uid != resource["uid"]:
+        raise ChangeError(
+            f"it has id {entry.pw_uid} here, {resource['uid']} in the file: change one by hand", "host"
+        )
+    everyone = grp.getgrall()
+    primary = [group.gr_name for group in everyone if group.gr_gid == entry.pw_gid]
+    what = (
+        [] if resource["group"] in primary else [f"primary group {' '.join(primary)} -> {resource['group']}"]
+    )
+    what += [f"into {name}" for name in missing_groups(resource)]
+    what += [f"out of {name}" for name in left_groups(resource)]
+    shadow = shadow_of(host).get(resource["name"], ["!", ""])
+    what += ["unlock"] if shadow[1] == EXPIRED else []
+    what += ["lock the password"] if not resource["password"] and shadow[0][:1] not in ("!", "*") else []
+    return {"what": ", ".join(what), "diff": "", "cost": "live"} if what else None
+
+
+def missing_groups(resource: Json) -> List[str]:
+    """Further groups that the user is not in; what others put somebody into is theirs, and stays."""
+    members = {group.gr_name: group.gr_mem for group in grp.getgrall()}
+    return [name for name in resource["groups"] if resource["name"] not in members.get(name, ())]
+
+
+def left_groups(resource: Json) -> List[str]:
+    """Teams of the file that the user is no member of there, and here still is: their files are not for them."""
+    members = {group.gr_name: group.gr_mem for group in grp.getgrall()}
+    return [name for name in resource["not_in"] if resource["name"] in members.get(name, ())]
+
+
+def shadow_of(host: Host) -> Dict[str, List[str]]:
+    """Password field and last day of every account, from shadow(5)."""
+    rows = [line.split(":") for line in (read(host.at("/etc/shadow")) or b"").decode().splitlines()]
+    return {row[0]: [row[1], row[7]] for row in rows if len(row) > 7}
+
+
+def do_user(host: Host, resource: Json) -> None:
+    """By useradd, with a home and no password; or by usermod."""
+    name, groups = resource["name"], ",".join(resource["groups"])
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        more = ["--groups", groups] if groups else []
+        kind = ["--create-home" if resource["home"] else "--no-create-home", "--shell", "/bin/bash"]
+        if resource["system"]:
+            kind = ["--system", "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/bin/false"]
+        must(["useradd", *kind, "--uid", str(resource["uid"]), "--gid", resource["group"], *more, name])
+        return
+    more = ["--append", "--groups", groups] if groups else []
+    shadow = shadow_of(host).get(name, ["!", ""])
+    more += ["--expiredate", ""] if shadow[1] == EXPIRED else []
+    more += ["--lock"] if not resource["password"] and shadow[0][:1] not in ("!", "*") else []
+    must(["usermod", "--gid", resource["group"], *more, name])
+    for group in left_groups(resource):
+        must(["gpasswd", "--delete", name, group])
+
+
+def gone_users(host: Host) -> List[Json]:
+    """Accounts that an earlier apply wanted and nobody wants now, unless they are locked already."""
+    wanted = {resource["id"] for resource in host.resources}
+    before = [name for name in host.receipt.get("wanted", {}) if name.startswith("user:")]
+    shadow = shadow_of(host)
+    names = [name.partition(":")[2] for name in sorted(before) if name not in wanted]
+    rows = [name for name in names if name in shadow and shadow[name][1] != EXPIRED]
+    return [{"id": "gone-user:" + name, "what": "lock", "diff": "", "cost": "live"} for name in rows]
+
+
+def lock_user(name: str) -> None:
+    """Nobody logs in as them any more, by password or key; their files, and what runs, stay."""
+    must(["usermod", "--lock", "--expiredate", EXPIRED, name])
+
+
+def look_sysctl(host: Host, resource: Json) -> Optional[Json]:
+    """Another value; a setting that cannot be changed here is a note, not a change that never ends."""
+    path = host.at("/proc/sys/" + resource["key"].replace(".", "/"))
+    current = read(path)
+    now = None if current is None else " ".join(current.decode().split())
+    if now == resource["value"]:
+        return None
+    if now is None or not os.access(path, os.W_OK):
+        why = "this kernel has none" if now is None else f"it is {now} and read-only here"
+        host.notes.append(f"{resource['key']} is not set to {resource['value']}: {why}")
+        return None
+    return {"what": f"{now or 'empty'} -> {resource['value']}", "diff": "", "cost": "live"}
+
+
+def do_sysctl(host: Host, resource: Json) -> None:
+    """Written as sysctl(8) does."""
+    with open(host.at("/proc/sys/" + resource["key"].replace(".", "/")), "w") as file:
+        file.write(resource["value"])
+
+
+def look_module(host: Host, resource: Json) -> Optional[Json]:
+    """Not loaded, as far as /sys tells."""
+    loaded = os.path.isdir(host.at("/sys/module/" + resource["name"].replace("-", "_")))
+    return None if loaded else {"what": "load", "diff": "", "cost": "live"}
+
+
+def do_module(_host: Host, resource: Json) -> None:
+    """By modprobe."""
+    must(["modprobe", resource["name"]])

@@ -1,0 +1,1 @@
+"""Programs that read runs on the control host: jobs, logs, checkpoints, progress."""

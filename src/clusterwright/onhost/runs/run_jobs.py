@@ -1,0 +1,157 @@
+"""What is done beside the runs' folder, on a host that has it: list, follow, status, cancel (3.8, stdlib).
+
+This file is sent with its neighbours to `python3 -` on the control host, so that each command needs one ssh
+(edge/bundler.py). Its first argument is what to do, the second the folder of all runs.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import sys
+import time
+from typing import Any, Dict, List
+
+from clusterwright.onhost.runs import run_series, run_status
+from clusterwright.onhost.runs.run_files import call, in_queue, names_in, read_json, read_line, read_text
+from clusterwright.onhost.runs.run_logs import LOOK_S, Follow
+
+RECENT = 10  # ended runs that are listed
+NO_RUN = 69  # sysexits.h EX_UNAVAILABLE
+
+
+def main() -> int:
+    """Do what the arguments say."""
+    what, runs, *rest = sys.argv[1:]
+    if what == "list":
+        json.dump(list_runs(runs), sys.stdout)
+        return 0
+    run = find(runs, rest[0])
+    if not run:
+        sys.stderr.write(
+            f"no run `{rest[0]}` in {runs}; there are: {', '.join(newest(runs)[:5]) or 'none'}\n"
+        )
+        return NO_RUN
+    if what == "find":
+        sys.stdout.write(run)
+        return 0
+    if what == "cancel":
+        return cancel(run)
+    if what == "status":
+        sys.stdout.write(run_status.text(run, rest[1]))
+        return 0
+    if what == "curves":
+        sys.stdout.write(run_series.text(run))
+        return 0
+    return Follow(run, "json" if rest[2:] == ["json"] else "text").show(live=rest[1] == "live")
+
+
+def newest(runs: str) -> List[str]:
+    """Names of the runs, the newest first."""
+    try:
+        with os.scandir(runs) as entries:
+            found = [
+                (entry.stat().st_mtime, entry.name)
+                for entry in entries
+                if os.path.exists(os.path.join(entry.path, "job.json"))
+            ]
+    except FileNotFoundError:
+        return []
+    # a folder's time moves when a file is made in it; the name ends in the time at which the run began
+    return [name for _, name in sorted(found, key=lambda pair: pair[1][-15:], reverse=True)]
+
+
+def find(runs: str, what: str) -> str:
+    """The folder of a run named by its name, a job id, `last`, or the path of one of its files; empty for none."""
+    names = newest(runs)
+    match = re.fullmatch(r".*?slurm-(\d+)\.out", what)
+    job_id = match.group(1) if match else what
+    if what == "last" and names:
+        return os.path.join(runs, names[0])
+    for name in names:
+        if what.rstrip("/").endswith(name) or job_id in job_ids(os.path.join(runs, name)):
+            return os.path.join(runs, name)
+    return ""
+
+
+def job_ids(run: str) -> List[str]:
+    """Ids of the jobs of the run, in the order in which they were submitted."""
+    ids = read_text(os.path.join(run, "jobs")).split()
+    for path in sorted(
+        glob.glob(os.path.join(glob.escape(run), "chain", "[0-9]*")),
+        key=lambda path: int(os.path.basename(path)),
+    ):
+        ids += [text for text in read_text(path).split() if text not in ids]
+    return ids
+
+
+def list_runs(runs: str) -> List[Dict[str, Any]]:
+    """Runs that have not ended, and the newest ones that have."""
+    listed = [about(os.path.join(runs, name)) for name in newest(runs)]
+    ended = [run["run"] for run in listed if run["ended"]][:RECENT]
+    return [run for run in listed if not run["ended"] or run["run"] in ended]
+
+
+def about(run: str) -> Dict[str, Any]:
+    """What a run's folder says about it."""
+    steps = [name[5:] for name in names_in(os.path.join(run, "checkpoints")) if name.startswith("step-")]
+    generations = [int(name) for name in names_in(os.path.join(run, "logs")) if name.isdigit()]
+    return {
+        "run": os.path.basename(run),
+        "jobs": job_ids(run),
+        "generation": max(generations, default=0),
+        "checkpoint": max((int(step) for step in steps if step.isdigit()), default=None),
+        "step": last_step(run),
+        "ended": read_json(os.path.join(run, "ended.json")),
+    }
+
+
+def last_step(run: str) -> Any:
+    """The newest `step` event; only the end of each file is read, since a long run writes millions of lines."""
+    found = []
+    for path in glob.glob(os.path.join(glob.escape(run), "events", "*.jsonl")):
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 8192))
+            lines = file.read().splitlines()
+        events = [event for event in map(read_line, lines) if event.get("event") == "step"]
+        found += [(event.get("time", 0), event.get("step")) for event in events[-1:]]
+    return max(found)[1] if found else None
+
+
+def cancel(run: str) -> int:
+    """Ask the ranks to save and leave; who has not left in half a minute is ended by Slurm."""
+    name = os.path.basename(run)
+    as_owner(run, lambda: touch(run, "cancelled", "stop"))
+    call("scancel", "--state=PENDING", f"--name={name}")
+    until = (
+        time.monotonic() + 40
+    )  # the supervisor's grace is 10 s to 290 s; a person who cancels waits no longer than this
+    while in_queue(name) and time.monotonic() < until:
+        time.sleep(LOOK_S)
+    if in_queue(name):
+        call("scancel", f"--name={name}")
+    sys.stdout.write(f"cancelled {name}\n")
+    return 0
+
+
+def as_owner(path: str, work: Any) -> None:
+    """Do it as the owner of the path: a file server may let root write nothing (root_squash)."""
+    owner, mine = os.stat(path), os.geteuid()
+    if mine == 0:
+        os.setegid(owner.st_gid)
+        os.seteuid(owner.st_uid)
+    try:
+        work()
+    finally:
+        if mine == 0:
+            os.seteuid(0)
+            os.setegid(0)
+
+
+def touch(run: str, *marks: str) -> None:
+    """The marks are there."""
+    for mark in marks:
+        with open(os.path.join(run, mark), "a", encoding="utf-8"):
+            pass

@@ -1,0 +1,156 @@
+"""The logs of a run, merged, on a host that has its folder (standard library, Python 3.8; sent with far.py)."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import select
+import sys
+import time
+from typing import Dict, Iterator, List, Tuple
+
+from clusterwright.onhost.runs import run_progress
+from clusterwright.onhost.runs.merged_logs import JOB, Chunk, merge, prefix, split
+from clusterwright.onhost.runs.run_files import in_queue, read_json
+
+LOOK_S = 0.3  # how often files are looked at: a person sees no difference, a listing of a run takes 1 ms
+SOON_S = 0.05  # when the run is about to end: who follows it leaves with it
+QUEUE_S = 5.0  # how often Slurm is asked whether anything of the run is left
+LAST_WORDS_S = 5.0  # after the end of a run, within which its supervisor prints the ledger
+PROGRESS_S = 30.0  # how often a log file is told of progress,
+LIVE_S = 2.0  # and a screen
+RUNNING = 0
+
+
+class Follow:
+    """The logs of a run, merged: ranks as [host:local rank], the job's own lines as [job].
+
+    `form` is text, with progress on stderr now and then, or json: an object a line, for logs and progress alike.
+    """
+
+    def __init__(self, run: str, form: str = "text") -> None:
+        self.run, self.form = run, form
+        self._offsets: Dict[str, int] = {}
+        self._rest: Dict[str, bytes] = {}
+        self._generation: Dict[str, int] = {}
+        self._asked = self._looked = time.monotonic()
+        self._each_s = PROGRESS_S if form == "text" else LIVE_S
+        self._told = ""
+
+    def show(self, *, live: bool) -> int:
+        """Until the run has ended, or once; the run's outcome as an exit code."""
+        while True:
+            ended = read_json(
+                os.path.join(self.run, "ended.json")
+            )  # read first: what it ended with is then there
+            closed = not live or self._closed()
+            wrote = self._pass_on()
+            if live:
+                self._progress(at_once=bool(ended and closed and not wrote))
+            if ended and closed and not wrote:
+                return int(ended.get("code", 1))
+            if not live and not wrote:
+                return RUNNING
+            if live and self._abandoned():
+                sys.stderr.write("no job of this run is left in Slurm, and it did not say how it ended\n")
+                return 1
+            if not wrote:
+                hung_up(self.patience_s(ended=bool(ended)))
+
+    def patience_s(self, *, ended: bool) -> float:
+        """How long until the next look."""
+        return SOON_S if ended or os.path.exists(os.path.join(self.run, "cancelled")) else LOOK_S
+
+    def _pass_on(self) -> bool:
+        """Whole lines that are new, each once, with a prefix that says whose they are."""
+        chunks = [chunk for path, who in sources(self.run) for chunk in self._new(path, who)]
+        out = sys.stdout.buffer
+        for said in merge(chunks):
+            if self.form == "json":
+                told = {"from": list(said.who), "text": said.text.decode(errors="replace")}
+                out.write(json.dumps(told).encode() + b"\n")
+            else:
+                out.write(b"[%b] %b\n" % (prefix(said.who).encode(), said.text))
+        out.flush()
+        return bool(chunks)
+
+    def _new(self, path: str, who: str) -> List[Chunk]:
+        with open(path, "rb") as file:
+            file.seek(self._offsets.get(path, 0))
+            data = file.read(1 << 20)
+        self._offsets[path] = self._offsets.get(path, 0) + len(data)
+        *lines, self._rest[path] = (self._rest.get(path, b"") + data).split(b"\n")
+        plain = [line.rstrip(b"\r") for line in lines]
+        if who != JOB:
+            return [Chunk(who, generation(path), plain)] if plain else []
+        found = split(who, plain, self._generation.get(path, 0))
+        self._generation[path] = found[-1].generation if found else self._generation.get(path, 0)
+        return found
+
+    def _progress(self, *, at_once: bool) -> None:
+        """Told when it is due and has changed; a look at a long run's events takes a tenth of the time at most."""
+        now = time.monotonic()
+        if not at_once and now - self._looked < self._each_s:
+            return
+        found = run_progress.look(self.run)
+        told = json.dumps({"progress": found}) if self.form == "json" else run_progress.line(found)
+        self._looked = time.monotonic()
+        self._each_s = max(self._each_s, 10 * (self._looked - now))
+        if told == self._told:
+            return
+        self._told = told
+        into = sys.stdout if self.form == "json" else sys.stderr
+        into.write(told + "\n")
+        into.flush()
+
+    def _closed(self) -> bool:
+        """True when the supervisor has said its last, which is the ledger, or is not going to."""
+        end = _written(os.path.join(self.run, "ended.json"))
+        return _written(os.path.join(self.run, "ledger.json")) >= end or time.time() - end > LAST_WORDS_S
+
+    def _abandoned(self) -> bool:
+        if time.monotonic() - self._asked < QUEUE_S or read_json(os.path.join(self.run, "job.json")).get(
+            "local"
+        ):
+            return False
+        self._asked = time.monotonic()
+        return not in_queue(os.path.basename(self.run)) and not os.path.exists(
+            os.path.join(self.run, "ended.json")
+        )
+
+
+def sources(run: str) -> Iterator[Tuple[str, str]]:
+    """Log files and who speaks in them, the oldest first."""
+    at = glob.escape(run)
+    found = [(path, JOB) for path in glob.glob(f"{at}/slurm-*.out") + glob.glob(f"{at}/job.out")]
+    for path in glob.glob(f"{at}/logs/*/*/*.out") + glob.glob(f"{at}/logs/*/*/*.err"):
+        host, name = path.split(os.sep)[-2:]
+        found.append((path, f"{host}:{name[:-4]}"))
+    for path in glob.glob(f"{at}/logs/*/*/*/attempt_*/*/std*.log"):  # of torchrun
+        parts = path.split(os.sep)
+        found.append((path, f"{parts[-5]}:{parts[-2]}"))
+    for path in glob.glob(f"{at}/logs/*/*/torchrun.log"):
+        found.append((path, path.split(os.sep)[-2]))
+    return iter(sorted(found, key=lambda pair: (os.stat(pair[0]).st_mtime, pair[0])))
+
+
+def generation(path: str) -> int:
+    """The one whose folder under `logs` the file lies in."""
+    number = path.rpartition(f"{os.sep}logs{os.sep}")[2].partition(os.sep)[0]
+    return int(number) if number.isdigit() else 0
+
+
+def _written(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def hung_up(seconds: float) -> None:
+    """Wait; leave when nobody reads any more."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    if poll.poll(int(seconds * 1000)) and not sys.stdout.isatty():
+        sys.exit(0)

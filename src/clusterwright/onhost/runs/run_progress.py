@@ -1,0 +1,68 @@
+"""How far, how fast and how well a run is, in one small object (standard library, Python 3.8; sent with far.py)."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Dict, List, Optional
+
+from clusterwright.onhost.runs.run_files import read_json
+from clusterwright.onhost.runs.run_status import beat, state_of
+from clusterwright.onhost.supervisor.ledger import figures, history, reading, speed
+from clusterwright.onhost.supervisor.ledger.timeline import SECOND, jobs
+
+LARGEST = 3  # losses that are named
+
+
+def look(run: str) -> Dict[str, Any]:
+    """One object; what is not known yet is null."""
+    told = history.read(run)
+    state, why = state_of(run, read_json(os.path.join(run, "ended.json")), beat(run))
+    until = time.time() if state == "running" else None
+    chain, found = jobs(told.events, until), figures.work_out(told, until)
+    newest = chain[-1].generations[-1] if chain and chain[-1].generations else None
+    saved = [event.get("step") for event in told.events if event["event"] == "checkpoint"]
+    return {
+        "run": os.path.basename(run), "state": state, "why": why,
+        "generation": newest.number if newest else 0, "hosts": len(newest.hosts) if newest else 0,
+        **speed.progress(told.events, told.record, running=state == "running"),
+        "goodput": found.goodput, "losses": _losses(found), "failures": len(found.failures),
+        "saved": saved[-1] if saved else None,
+    }  # fmt: skip
+
+
+def _losses(found: figures.Figures) -> Dict[str, float]:
+    """The largest bins beside the steps, as shares of the GPU time that the run held."""
+    ledger = found.ledger
+    held = ledger.total - ledger.bins["queue"]
+    if held <= 0:
+        return {}
+    others = [(ticks, name) for name, ticks in ledger.bins.items() if name not in ("step", "queue") and ticks]
+    return {name: ticks / held for ticks, name in sorted(others, reverse=True)[:LARGEST]}
+
+
+def line(now: Dict[str, Any]) -> str:
+    """For people: what matters first, for whoever cuts it off at the screen's edge."""
+    if now["step"] is None:
+        return ": ".join(filter(None, (now["state"], now["why"])))
+    parts: List[Optional[str]] = [
+        f"step {now['step']}" + (f"/{now['until']}" if now["until"] else ""),
+        None if now["loss"] is None else f"loss {now['loss']:.4g}",
+        *reading.rates(now),
+        _left(now),
+        *reading.shares(now),
+        None if now["goodput"] is None else f"goodput {now['goodput']:.1%}{_named(now['losses'])}",
+        f"generation {now['generation']}" if now["generation"] > 1 else None,
+        None if now["saved"] is None else f"saved {now['saved']}",
+        None if now["state"] == "running" else ": ".join(filter(None, (now["state"], now["why"]))),
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _left(now: Dict[str, Any]) -> Optional[str]:
+    return None if now["eta_s"] is None else f"{reading.duration(round(now['eta_s'] * SECOND))} left"
+
+
+def _named(losses: Dict[str, float]) -> str:
+    shown = [f"{name} {share:.1%}" for name, share in losses.items() if share >= 0.001]
+    return f" ({', '.join(shown)})" if shown else ""

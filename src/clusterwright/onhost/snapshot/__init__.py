@@ -1,0 +1,1 @@
+"""A snapshot of the cluster, taken on the control host."""

@@ -1,0 +1,132 @@
+"""How far runs are, from a few parts of their files (standard library, Python 3.8; sent to the control host)."""
+
+from __future__ import annotations
+
+import glob
+import os
+import time
+from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
+
+from clusterwright.onhost.supervisor.ledger import history, speed
+
+POINTS = 80  # of a curve: as many as a terminal is wide
+SILENT_S = 10.0  # a supervisor beats once a second or faster
+TAIL = 64 << 10
+_KEPT = (
+    "step", "until", "loss", "tokens_per_s", "samples_per_s", "mfu", "eta_s", "data_wait", "communication",
+)  # fmt: skip
+
+
+def look(runs: str, names: Iterable[str], limit_s: float) -> Tuple[Dict[str, Dict[str, Any]], int]:
+    """Runs by name, and how many were not read: the time was over, or their events are damaged."""
+    end, found, left = time.monotonic() + limit_s, {}, 0  # type: float, Dict[str, Dict[str, Any]], int
+    for name in names:
+        folder = os.path.join(runs, name)
+        if not name or "/" in name or not os.path.isfile(os.path.join(folder, "job.json")):
+            continue
+        if time.monotonic() > end:
+            left += 1
+            continue
+        try:
+            found[name] = about(folder)
+        except (ArithmeticError, LookupError, OSError, TypeError, ValueError):  # events that are not ours
+            left += 1
+    return found, left
+
+
+def about(run: str) -> Dict[str, Any]:
+    """One run: its state, its newest step, and points of its loss. However long it is, some hundred KiB are read."""
+    path = os.path.join(run, "events", "rank-00000.jsonl")
+    events = _events(run, path)
+    record = history.object_of(history.text_of(os.path.join(run, "job.json")))
+    state = _state(run)
+    now = speed.progress(events, record, running=state == "running")
+    found = {name: now.get(name) for name in _KEPT}
+    return dict(found, state=state, curve=curve(path), checkpoint_age_s=_saved(run))
+
+
+def _events(run: str, path: str) -> List[history.Event]:
+    """Rank 0's at the beginning, at the end and around the newest start; none of a run whose loop has not begun."""
+    try:
+        if os.stat(path).st_size <= history.AROUND:
+            return _whole(path)
+        return sorted(history.thin(path, _started(run)), key=lambda event: float(event["time"]))
+    except OSError:
+        return []
+
+
+def _started(run: str) -> List[float]:
+    """When the newest generation began, as its supervisor wrote it."""
+    paths = glob.glob(os.path.join(glob.escape(run), "events", "supervisor-*.jsonl"))
+    times: List[float] = []
+    for path in sorted(paths)[-1:]:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
+            told = list(history.parse(file.read()))
+        times = [float(event["time"]) for event in told if event["event"] == "generation_start"]
+    return times[-1:]
+
+
+def _whole(path: str) -> List[history.Event]:
+    with open(path, "rb") as file:
+        return list(history.parse(file.read()))
+
+
+def _state(run: str) -> str:
+    ended = history.object_of(history.text_of(os.path.join(run, "ended.json")))
+    if ended:
+        return str(ended.get("outcome"))
+    try:
+        silent = time.time() - os.stat(os.path.join(run, "pulse")).st_mtime
+    except OSError:
+        return "starting"
+    return "running" if silent < SILENT_S else "silent"
+
+
+def _saved(run: str) -> Optional[float]:
+    """Seconds since the newest whole checkpoint: its manifest is written last."""
+    folder = os.path.join(run, "checkpoints")
+    try:
+        steps = sorted(
+            (name for name in os.listdir(folder) if name[5:].isdigit()), key=lambda name: -int(name[5:])
+        )
+    except OSError:
+        return None
+    for name in steps[:3]:
+        try:
+            return max(0.0, time.time() - os.stat(os.path.join(folder, name, "manifest.json")).st_mtime)
+        except OSError:
+            continue
+    return None
+
+
+def curve(path: str) -> List[List[float]]:
+    """Step and loss at places that lie evenly in the file; of steps that were done again, as they were done last."""
+    points: Dict[int, float] = {}
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            for place in range(POINTS):
+                event = _step_at(file, size * place // POINTS)
+                if event is None:
+                    continue
+                points = {step: loss for step, loss in points.items() if step < event["step"]}
+                points[event["step"]] = event["loss"]
+    except OSError:
+        return []
+    return [[step, points[step]] for step in sorted(points)]
+
+
+def _step_at(file: BinaryIO, place: int) -> Optional[Dict[str, Any]]:
+    file.seek(place)
+    block = file.read(history.PROBE)
+    if place:
+        block = block.partition(b"\n")[2]
+    for event in history.parse(block[: block.rfind(b"\n") + 1]):
+        if (
+            event["event"] == "step"
+            and isinstance(event.get("step"), int)
+            and isinstance(event.get("loss"), float)
+        ):
+            return event
+    return None

@@ -1,0 +1,197 @@
+"""What jobs did, as texts of Slurm's and as figures (standard library, Python 3.8; sent to the control host).
+
+One JSON object is the argument: the time that is asked for, a job or none, where runs and Prometheus are, queries by
+name, and how many seconds each part may take. One JSON object is the answer; what could not be asked is in `silent`.
+"""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import json
+import os
+import re
+import sys
+import time
+from typing import Any, Dict, Iterator, List, Tuple
+
+from clusterwright.onhost.runs import run_files, run_jobs, run_series, run_status
+from clusterwright.onhost.snapshot import monitors, programs
+from clusterwright.onhost.supervisor.ledger import advice, communication, figures, history, slow, speed
+
+Document = Dict[str, Any]
+
+# As sacct names them; the queue's own names beside them.
+QUEUE = (
+    ("JobID", "JobArrayID"), ("User", "UserName"), ("Account", "Account"), ("Partition", "Partition"), ("QOS", "QOS"),
+    ("State", "State"), ("Submit", "SubmitTime"), ("Eligible", "EligibleTime"), ("Start", "StartTime"),
+    ("Elapsed", "TimeUsed"), ("Timelimit", "TimeLimit"), ("NNodes", "NumNodes"), ("NCPUS", "NumCPUs"),
+    ("AllocTRES", "tres-alloc"), ("NodeList", "NodeList"), ("JobName", "Name"),
+)  # fmt: skip
+HOLDING = "RUNNING,COMPLETING,SUSPENDED"
+MOST_BYTES = 512 << 20  # of slurmctld's file: a million jobs; what is older is not read
+NEWEST_RUNS = 200  # runs without a ledger of their own that are worked out: those that still go on
+_END = re.compile(r" EndTime=(\S+) ")
+
+
+def main() -> int:
+    """Print the answer."""
+    json.dump(document(json.loads(sys.argv[1])), sys.stdout)
+    return 0
+
+
+def document(asked: Document) -> Document:
+    """All parts, one after the other: none is asked while another one is."""
+    found: Document = {
+        "schema": 1, "now": time.time(), "zone_s": time.localtime(asked["begin"]).tm_gmtoff, "silent": {},
+        "sacct": "", "jobcomp": "", "queue": "", "values": {}, "run": None, "runs": [],
+    }  # fmt: skip
+    run = run_jobs.find(asked["runs"], asked["job"]) if asked["job"] and asked["runs"] else ""
+    ids = run_jobs.job_ids(run) if run else [asked["job"]] if asked["job"] else []
+    _slurm(found, asked, ids)
+    _measured(found, asked)
+    if run:
+        found["run"] = run_of(found, run)
+    elif not asked["job"] and asked["runs"]:
+        found["runs"] = list(_runs(asked["runs"], asked["begin"], asked["end"]))
+    return found
+
+
+def _slurm(found: Document, asked: Document, ids: List[str]) -> None:
+    """What was: sacct's where there is accounting, slurmctld's own file where there is none. What is: the queue's."""
+    mark, limit_s = str(asked["mark"]), float(asked["limit_s"])
+    if asked["accounting"]:
+        argv = ["sacct", "--parsable2", f"--delimiter={mark}", "--format=" + ",".join(asked["fields"])]
+        argv += ["--jobs=" + ",".join(ids)] if ids else ["--allusers", "--allocations"]
+        argv += [] if ids else ["-S", _local(asked["begin"]), "-E", _local(asked["end"])]
+        _say(found, "sacct", programs.said(argv, limit_s))
+        return
+    try:
+        since = _local(asked["begin"])
+        found["jobcomp"] = "".join(line for line in _lines(str(asked["jobcomp"])) if _is_of(line, since, ids))
+    except OSError as why:
+        found["silent"]["jobcomp"] = f"{why.filename}: {why.strerror}"
+    columns = ",".join(f"{theirs}:{mark}" for _, theirs in QUEUE)
+    argv = ["squeue", "--noheader", "--all", f"--states={HOLDING}", "--Format=" + columns]
+    _say(found, "queue", programs.said(argv + (["--jobs=" + ",".join(ids)] if ids else []), limit_s))
+    rows = programs.rows(found["queue"], mark, len(QUEUE))
+    whole = [mark.join(" ".join(cell.split()) for cell in row) for row in rows]
+    found["queue"] = "\n".join([mark.join(ours for ours, _ in QUEUE), *whole]) + "\n"
+
+
+def _say(found: Document, name: str, said: programs.Said) -> None:
+    found[name] = said.text
+    if said.why:
+        found["silent"][name] = said.why
+
+
+def _lines(path: str) -> Iterator[str]:
+    """Of the file and of what logrotate made of it, the newest last."""
+    paths = sorted(glob.glob(glob.escape(path) + "*"), key=os.path.getmtime)
+    if not paths:
+        raise FileNotFoundError(2, "there is no such file", path)
+    left = MOST_BYTES
+    for each in paths:
+        packed = each.endswith(".gz")
+        with gzip.open(each, "rt", errors="replace") if packed else open(each, errors="replace") as file:
+            for line in file:
+                left -= len(line)
+                if left < 0:
+                    return
+                yield line
+
+
+def _is_of(line: str, since: str, ids: List[str]) -> bool:
+    if ids:
+        return line.startswith("JobId=") and line[6:].split(" ", 1)[0] in ids
+    ended = _END.search(line)
+    return (
+        ended is None or ended[1] >= since
+    )  # times are as text in order; a torn line is counted by who reads
+
+
+def _local(moment: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(moment))
+
+
+def _measured(found: Document, asked: Document) -> None:
+    """Prometheus's answers by name; one that does not answer is said once."""
+    end = time.monotonic() + float(asked["limit_s"])
+    try:
+        for name, query in asked["queries"].items():
+            found["values"][name] = monitors.asked(asked["prometheus"], query, end)
+    except (OSError, ValueError, KeyError, TypeError) as why:
+        found["silent"]["prometheus"] = str(why)[:200]
+
+
+def run_of(found: Document, folder: str) -> Document:
+    """All that a run says of itself; what is in the way is said."""
+    try:
+        told = history.read(folder)
+        series = json.loads(run_series.text(folder))
+        reading = speed.whole(told.events)
+        return {
+            "status": run_status.status(folder), "slow": [list(each) for each in slow.behind(told.events)],
+            "memory": series["series"].get("memory", []), "record": _record(told.record),
+            "reading": None if reading is None else {**reading._asdict(), "wanted": advice.wanted(reading)},
+            "communication": _communication(told.events),
+            "saves": [
+                float(event.get("seconds") or 0)
+                for event in told.events if event["event"] in ("checkpoint_staged", "checkpoint")
+            ],
+        }  # fmt: skip
+    except Exception as why:  # noqa: BLE001 (a thread that must never end)
+        found["silent"]["run"] = f"{os.path.basename(folder)}: {type(why).__name__}: {why}"
+        return {}
+
+
+def _communication(events: List[history.Event]) -> Document:
+    """What it took, as far as it is measured, and what is known of it."""
+    found = communication.whole(events)
+    rest = {"known": communication.known(events), "hosts": communication.hosts(events)}
+    return rest if found is None else {**found._asdict(), **rest}
+
+
+def _record(record: Any) -> Document:
+    job = record.get("job") or {}
+    return {
+        "data": [{"path": each.get("path"), "stage": each.get("stage")} for each in job.get("data") or []],
+        "price": record.get("price"), "gpu": (record.get("gpu") or {}).get("name"),
+    }  # fmt: skip
+
+
+def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
+    """The ledger of each run of that time: as it wrote it at its end, or as it stands."""
+    worked_out = 0
+    for name in run_jobs.newest(runs):
+        folder = os.path.join(runs, name)
+        changed = _changed(folder)
+        if changed < begin:
+            continue
+        written = run_files.read_json(os.path.join(folder, "ledger.json"))
+        if not written and worked_out < NEWEST_RUNS:
+            worked_out += 1
+            written = _ledger(folder)
+        if written:
+            times = [each.get("time", 0) for each in written.get("failures", [])]
+            yield {
+                "run": name, "jobs": run_jobs.job_ids(folder), "gpu_s": written.get("gpu_s", {}),
+                "goodput": written.get("goodput"),
+                "failures": [
+                    {"why": each.get("why"), "time": at, "first": str(each.get("first", ""))[:200]}
+                    for each, at in zip(written.get("failures", []), times) if begin <= at < end
+                ],
+            }  # fmt: skip
+
+
+def _changed(folder: str) -> float:
+    paths: Tuple[str, ...] = tuple(glob.glob(os.path.join(glob.escape(folder), "events", "*.jsonl")))
+    return max((os.path.getmtime(path) for path in paths), default=0.0)
+
+
+def _ledger(folder: str) -> Document:
+    try:
+        goes_on = time.time() - run_status.beat(folder) < run_status.SILENT_S
+        return figures.document(figures.work_out(history.read(folder), time.time() if goes_on else None))
+    except Exception:  # noqa: BLE001 (one run's damaged files are no reason to leave out all others)
+        return {}

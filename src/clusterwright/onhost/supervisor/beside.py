@@ -1,0 +1,54 @@
+"""Trackers of experiments run beside the supervisor: started with it, and ended after it has ended the run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from typing import Dict, Iterator, List, Sequence
+
+from clusterwright.onhost.supervisor import say
+from clusterwright.onhost.supervisor.folder import Folder
+from clusterwright.onhost.supervisor.host import processes
+from clusterwright.onhost.supervisor.host.private import secrets_of_user
+
+PROGRAM = "clusterwright.onhost.trackers.beside"
+LAST_S = 30.0  # for the last words; a tracker gives up before
+
+
+@contextlib.contextmanager
+def trackers(names: Sequence[str], folder: Folder) -> Iterator[None]:
+    """Inside, each of them follows the run; the user's secrets are in their environment, and nowhere else."""
+    running = [_start(name, folder) for name in names]
+    try:
+        yield
+    finally:
+        for each in running:
+            each.terminate()
+        _wait(running)
+
+
+def _start(name: str, folder: Folder) -> subprocess.Popen[bytes]:
+    env = {**os.environ, **_secrets()}
+    argv = [sys.executable, "-m", PROGRAM, folder.path, name]
+    return processes.start(argv, env, folder.at("logs", "trackers.log"))
+
+
+def _secrets() -> Dict[str, str]:
+    try:
+        return dict(secrets_of_user())
+    except OSError as why:
+        say.error(f"trackers start without the user's secrets: {why}")
+        return {}
+
+
+def _wait(running: List[subprocess.Popen[bytes]]) -> None:
+    until = time.monotonic() + LAST_S
+    for each in running:
+        try:
+            each.wait(max(0.1, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            each.kill()
+            each.wait()

@@ -1,0 +1,42 @@
+"""What is said of a rank that ended: which one, of what, and its last words from the end of its log."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Optional
+
+from clusterwright.onhost.supervisor.blame.words import TAIL, last_line, last_words
+from clusterwright.onhost.supervisor.host.generation import Generation
+from clusterwright.onhost.supervisor.wire import Message
+
+
+def told(message: Message, generation: Optional[Generation], *, by_torchrun: bool = False) -> Dict[str, Any]:
+    """The message with the rank, the signal, and words where it had none; of torchrun, only its own words."""
+    code = int(message["code"])
+    more: Dict[str, Any] = {"signal": -code} if code < 0 else {}
+    if generation and not by_torchrun:
+        more["rank"] = generation.hosts.index(generation.host) * generation.ranks + int(message["local_rank"])
+    if generation and not message.get("words"):
+        name = "torchrun.log" if by_torchrun else f"{message['local_rank']}.err"
+        more["words"] = words(os.path.join(generation.log_dir, name), signalled=code < 0)
+    return {**message, **more}
+
+
+def words(path: str, *, signalled: bool) -> str:
+    """The exception or the line that says why; of a program that left by itself, else its last line."""
+    log = tail(path)
+    said = last_words(log, signalled=signalled)
+    if said or signalled:
+        return said
+    line = last_line(log)
+    return f"left with {line!r}" if line else ""
+
+
+def tail(path: str) -> str:
+    """The end of a log; empty when there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""

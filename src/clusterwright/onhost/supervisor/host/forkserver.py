@@ -1,0 +1,130 @@
+"""A Python with torch imported that becomes ranks by forking: `python -m ...forkserver RUN AGENT MODULES...`.
+
+Importing torch is what a new rank waits for longest: 2 to 6 s. Here it has happened once, ahead, and each fork
+shares the memory of it. Orders come as JSON lines on stdin; answers go to the agent's wake pipe (wake.py).
+What is forked is the agent's child, not ours: our death ends no rank.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import sys
+import time
+from typing import Any, Dict, Optional, Sequence
+
+from clusterwright.onhost.supervisor.host import processes, rank, store, wake
+
+NAME = "clusterwright.onhost.supervisor.host.forkserver"
+PROBLEMS = "CLUSTERWRIGHT_FORKSERVER_PROBLEMS"
+# what every rank needs by its first step: optimisers and DistributedDataParallel import torch._dynamo
+TORCH = ("torch", "torch.distributed", "torch._dynamo")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Import, then fork at each order; a child returns from `serve` and becomes what the order says."""
+    run, agent, *modules = arguments
+    begun = time.monotonic()
+    problems = os.environ.pop(PROBLEMS, "").splitlines()
+    problems += [each for each in map(imported, TORCH) if each]
+    for module in modules:
+        threads = len(os.listdir("/proc/self/task"))
+        problems += filter(None, [imported(module)])
+        spoilt = no_fork_after(threads)
+        if spoilt:
+            problems.append(f"{module} {spoilt}")
+            begin_anew(run, agent, [each for each in modules if each != module], problems)
+    seconds = round(time.monotonic() - begun, 3)
+    wake.tell(forkserver=os.getpid(), seconds=seconds, bytes=resident(), problems=problems)
+    gc.collect()
+    gc.freeze()  # collections of the ranks pass over what is here, and so do not write to pages that all share
+    order = serve(int(agent))
+    if order:
+        become(order)
+
+
+def imported(module: str) -> str:
+    """Import it; what was in the way, in words, or nothing. The rank itself will report it with its traceback."""
+    try:
+        importlib.import_module(module)
+    except Exception as why:  # noqa: BLE001 (a thread that must never end)
+        return f"{module}: {type(why).__name__}: {why}"[:200]
+    return ""
+
+
+def no_fork_after(threads: int) -> str:
+    """Why this process can be forked no longer, given how many threads it had; empty when it can."""
+    if len(os.listdir("/proc/self/task")) > threads:
+        return "starts threads when it is imported, and a fork would lack them"
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        return "uses CUDA when it is imported, and CUDA does not outlive a fork"
+    return ""
+
+
+def begin_anew(run: str, agent: str, modules: Sequence[str], problems: Sequence[str]) -> None:
+    """This very process, without the module that cannot be forked."""
+    os.environ[PROBLEMS] = "\n".join(problems)
+    os.execv(sys.executable, [sys.executable, "-u", "-m", NAME, run, agent, *modules])  # noqa: S606 (ourselves)
+
+
+def serve(agent: int) -> Optional[Dict[str, Any]]:
+    """The order that this process is to become; None when the agent wants no more."""
+    while True:
+        line = sys.stdin.readline()
+        if not line:
+            return None
+        if _forked_for(agent):
+            order: Dict[str, Any] = json.loads(line)
+            return order
+
+
+def _forked_for(agent: int) -> bool:
+    """True in a new process that is the agent's own child; False here.
+
+    The process between the two ends at once, and the agent, as a subreaper, inherits its child.
+    """
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return False
+    between = os.getpid()
+    if os.fork():
+        os._exit(0)
+    while os.getppid() == between:
+        time.sleep(0.0005)
+    processes.die_with(agent)
+    return True
+
+
+def become(order: Dict[str, Any]) -> None:
+    """Take over files, folder and variables; say who we are; go."""
+    os.setsid()
+    for number, path in ((1, order["out"]), (2, order["err"])):
+        target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(target, number)
+        os.close(target)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 (a rank's for as long as it lives)
+    os.environ.update(order["env"])
+    os.chdir(order["cwd"])
+    processes.name(order["name"])
+    wake.tell(started=order["id"], pid=os.getpid())
+    if order["kind"] == "store":
+        store.serve(order["address"], order["seed"])
+    else:
+        rank.run(order["command"])
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds (proc(5), statm)."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,82 @@
+"""A rank: runs the job's command in this very process, which the fork server forked or the agent started cold.
+
+`python -m clusterwright.onhost.supervisor.host.rank COMMAND...`, where COMMAND is what would stand after `python`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import runpy
+import sys
+import traceback
+from types import TracebackType
+from typing import List, Optional, Sequence
+
+from clusterwright.onhost.supervisor.hang import progress
+from clusterwright.onhost.supervisor.host import wake, workers
+from clusterwright.onhost.supervisor.host.leaving import leave
+
+# What the program leaves behind, until this process is gone. A DistributedDataParallel that is freed after
+# `destroy_process_group` can wait for ever: its last Gloo group joins a thread that wants the lock of Python, which
+# who frees it holds (torch 2.13, ~ProcessGroupGloo under ~Reducer).
+_LEFT: List[object] = []
+
+LONGEST_WORDS = 500  # characters of an exception that are passed on; the whole is in the rank's log
+
+
+def run(command: Sequence[str]) -> None:
+    """Become the program; an exception is told to the agent at once, before this process unwinds."""
+    progress.show_agent()
+    workers.bind()
+    code: object = 0
+    try:
+        program(list(command))
+    except SystemExit as leaving:
+        _LEFT.append(leaving)  # and with it what its frames hold
+        if leaving.code not in (None, 0):
+            _tell(getattr(leaving, "words", f"left with {leaving.code!r}"))
+        code = leaving.code
+    except BaseException as why:  # noqa: BLE001 (whatever the program raises is told, and ends it)
+        traceback.print_exception(type(why), why, _of_program(why))
+        _tell("".join(traceback.format_exception_only(type(why), why)).strip())
+        code = 1
+    leave(code)
+
+
+def program(command: Sequence[str]) -> None:
+    """As `python COMMAND` would: a script, `-m MODULE` or `-c CODE`."""
+    if command[0] == "-m":
+        sys.path[0] = os.getcwd()
+        sys.argv = list(command[1:])
+        _LEFT.append(runpy.run_module(command[1], run_name="__main__", alter_sys=True))
+    elif command[0] == "-c":
+        sys.path[0] = ""
+        sys.argv = ["-c", *command[2:]]
+        names = {"__name__": "__main__"}
+        _LEFT.append(names)
+        exec(compile(command[1], "<string>", "exec"), names)  # noqa: S102 (the job's own code)
+    elif not os.path.exists(command[0]):
+        raise FileNotFoundError(
+            errno.ENOENT, f"no such script on {os.uname().nodename}", os.path.abspath(command[0])
+        )
+    else:
+        sys.path[0] = os.path.dirname(os.path.abspath(command[0]))
+        sys.argv = list(command)
+        _LEFT.append(runpy.run_path(command[0], run_name="__main__"))
+
+
+def _of_program(why: BaseException) -> Optional[TracebackType]:
+    """The traceback from the program's first frame on, as `python COMMAND` would show it."""
+    frames = why.__traceback__
+    while frames and frames.tb_next and frames.tb_frame.f_globals.get("__name__") != "__main__":
+        frames = frames.tb_next
+    return frames
+
+
+def _tell(words: str) -> None:
+    wake.tell(raised=int(os.environ.get("LOCAL_RANK", "0")), pid=os.getpid(), words=words[:LONGEST_WORDS])
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])

@@ -1,0 +1,275 @@
+"""The ranks of one host: forked from a Python that has torch imported, or started cold; ended without a trace.
+
+`hear`, `reap` and `look` answer with what the supervisor is to know, as messages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+
+from clusterwright.onhost.supervisor.host import available, logs, processes, torchrun, wake
+from clusterwright.onhost.supervisor.host.generation import Generation, variables
+from clusterwright.onhost.supervisor.host.patience import Patience
+from clusterwright.onhost.supervisor.wire import Message
+
+KILL_S = 3.0  # shorter than the shortest sensible silence, since no beat is sent meanwhile
+# A fork server takes 0.3 GB, and each rank its model on top; with less than this, nothing is held ready.
+STANDBY_BYTES = 1 << 30
+LOOK_AT_LOGS_S = 1.0
+COLD_STORE_S = (
+    10.0  # a store that has to import torch by itself, for want of any server, lets the ranks do so first
+)
+REFILL_S = 5.0  # a fork server that died is started again when the ranks have their own start behind them
+F_SETPIPE_SZ, ORDERS_BYTES = (
+    1031,
+    1 << 20,
+)  # fcntl(2); orders for 128 ranks fit in while torch is being imported
+
+HOST = "clusterwright.onhost.supervisor.host"
+
+
+class Ranks:
+    """What runs on this host for the job."""
+
+    def __init__(self, run: str, log: str, pipe: wake.Pipe) -> None:
+        self.pipe = pipe
+        self._run, self._log = run, log
+        self._env: Dict[str, str] = {}
+        self._modules: Sequence[str] = ()
+        self._server: Any = None
+        self._server_pid = 0
+        self._forks: Sequence[str] = ()  # the kinds of orders that the server takes
+        self._patience, self._why = Patience(), ""
+        self._standby = False
+        self._again_at = float("inf")
+        self._wanted: Dict[str, Dict[str, Any]] = {}  # orders that nobody has answered yet
+        self._stores: Dict[int, int] = {}  # process and port of each store
+        self.next_store = 0  # port of the store that stands ready
+        self.apart = 0  # a process of this host that is no rank, with all of its own
+        self._making = self._made = 0  # the store that has not told its port yet, and how many were ordered
+        self._place: Optional[Tuple[str, int]] = None  # where stores listen
+        self._pids: Dict[int, int] = {}  # process and local rank
+        self._early: Dict[int, int] = {}  # ended before they were announced
+        self._left: Set[int] = set()
+        self._generation = 0
+        self._size = 0
+        self._logs: List[str] = []
+        self._logs_seen = 0.0
+        self._begun = float("-inf")
+
+    def warm(self, env: Mapping[str, str], modules: Sequence[str], *, standby: bool) -> List[Message]:
+        """Hold a fork server ready, one of stores alone if no other is wanted or fits; what people are to know."""
+        self._env = {**env, **dict([self.pipe.variable()])}
+        self._modules, self._standby = modules, standby
+        if self._server_pid:
+            return []
+        left = available.available_bytes()
+        if standby and left >= STANDBY_BYTES:
+            self._start_server("forkserver", modules, forks=("store", "rank"))
+            return []
+        self._start_server("stores", (), forks=("store",))
+        why = f"{left >> 20} MiB of memory are left, and {STANDBY_BYTES >> 20} are wanted; ranks start cold"
+        return [{"standby": {"why": why}}] if standby else []
+
+    def _start_server(self, module: str, modules: Sequence[str], *, forks: Sequence[str]) -> None:
+        self._forks = forks
+        argv = [sys.executable, "-u", "-m", f"{HOST}.{module}", self._run, str(os.getpid()), *modules]
+        self._server = processes.start(argv, self._env, self._log, orders=True)
+        self._server.returncode = 0  # `reap` collects it
+        self._server_pid, self._again_at = self._server.pid, float("inf")
+        fcntl.fcntl(self._server.stdin.fileno(), F_SETPIPE_SZ, ORDERS_BYTES)
+
+    def prepare_store(self, address: str, seed: int) -> None:
+        """A store for the next generation; `hear` tells its port."""
+        self._place = (address, seed)
+        cold = not self._server_pid and time.monotonic() < self._begun + COLD_STORE_S
+        if (
+            cold
+            or self.next_store
+            or self._making
+            or any(order["kind"] == "store" for order in self._wanted.values())
+        ):
+            return
+        self._made += 1
+        self._order({
+            "id": f"store:{self._made}", "kind": "store", "name": "store", "address": address, "seed": seed,
+            "env": {}, "cwd": "/", "out": self._log, "err": self._log,
+        })  # fmt: skip
+
+    @property
+    def running(self) -> List[int]:
+        """The processes of all ranks, in order; empty until every one is there, and when one has left."""
+        pids = {local_rank: pid for pid, local_rank in self._pids.items()}
+        return [pids[local_rank] for local_rank in range(self._size)] if len(pids) == self._size else []
+
+    def start(
+        self, generation: Generation, command: Sequence[str], env: Mapping[str, str], cwd: str,
+        own: Callable[[int], Mapping[str, str]] = lambda _: {},
+    ) -> None:  # fmt: skip
+        """Begin, in place of whatever was there; `env`, and each rank's `own`, come on top of what `warm` was given."""
+        self.end()
+        self.next_store = 0  # it serves this generation now, if this is its first host
+        self._generation, self._size, self._left = generation.number, generation.ranks, set()
+        self._begun, self._logs = time.monotonic(), []
+        for local_rank in range(generation.ranks):
+            out = os.path.join(generation.log_dir, f"{local_rank}.out")
+            self._order({
+                "id": f"{generation.number}:{local_rank}", "kind": "rank", "name": f"rank {local_rank}",
+                "command": list(command), "cwd": cwd,
+                "env": {**env, **variables(generation, local_rank), **own(local_rank)},
+                "out": out, "err": out[:-3] + "err",
+            })  # fmt: skip
+            self._logs += [out, out[:-3] + "err"]
+
+    def start_torchrun(
+        self,
+        generation: Generation,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str,
+        *,
+        static: bool,
+    ) -> None:
+        """Let torchrun begin, in place of whatever was there; it counts as one rank."""
+        self.end()
+        self._generation, self._size, self._left = generation.number, 1, set()
+        log = os.path.join(generation.log_dir, "torchrun.log")
+        argv, own = (
+            torchrun.arguments(generation, command, static=static),
+            {**torchrun.ENVIRONMENT, **self._env, **env},
+        )
+        started = processes.start(argv, own, log, cwd=cwd)
+        started.returncode = 0
+        self._pids[started.pid] = 0
+
+    def hear(self) -> List[Message]:
+        """What the processes of this host have told."""
+        found: List[Message] = []
+        for words in self.pipe.read():
+            if "started" in words:
+                found += self._started(words["started"], words["pid"])
+            elif "store" in words and words["store"] == self._making:
+                self._stores[self._making] = self.next_store = words["port"]
+                self._making = 0
+                found.append({"store": words["port"]})
+            elif "raised" in words and words["pid"] in self._pids:
+                found.append(self._exited(self._pids[words["pid"]], 1, words["words"]))
+            elif "forkserver" in words:
+                found.append({"standby": words})
+        return found
+
+    def reap(self) -> List[Message]:
+        """Who has ended by itself since the last time."""
+        found: List[Message] = []
+        for pid, code in processes.reap():
+            if pid == self._server_pid:
+                found += self._lost_server()
+            elif pid == self._making:
+                self._making = 0  # `look` orders another
+            elif pid in self._stores:
+                if self._stores.pop(pid) == self.next_store:
+                    self.next_store = 0
+                    found.append({"store": 0})
+            elif pid in self._pids:
+                found += self._left_with(self._pids.pop(pid), code)
+            elif self._wanted:
+                self._early[pid] = code
+        return found
+
+    def look(self) -> List[Message]:
+        """What time brings: logs that grow too long, a fork server again, or no more patience with one."""
+        if time.monotonic() >= self._logs_seen + LOOK_AT_LOGS_S:
+            self._logs_seen = time.monotonic()
+            for log in self._logs:
+                logs.cut(log)
+            if self._place:
+                self.prepare_store(*self._place)
+        if time.monotonic() >= self._again_at:
+            return self.warm(self._env, self._modules, standby=self._standby)
+        if self._wanted and self._server_pid and not self._why:
+            self._why = self._patience.over(self._server_pid, time.monotonic())
+            if self._why:
+                processes.signal_process(self._server_pid, signal.SIGKILL)
+        return []
+
+    def ask_to_leave(self) -> None:
+        """SIGTERM: the runtime saves and leaves, and who has no answer to it dies."""
+        for pid in self._pids:
+            processes.signal_process(pid, signal.SIGTERM)
+
+    def end(self) -> bool:
+        """No rank is left on this host, nor what ranks started; False when something cannot die."""
+        self._wanted.clear()  # a store too: one that has not said its name yet is ended here, unseen
+        self._pids.clear()
+        self._begun = float("-inf")
+        next_store = [pid for pid, port in self._stores.items() if port == self.next_store]
+        keep = {self._server_pid, self._making, *next_store}
+        return processes.end_descendants(KILL_S, keep=keep, apart=self.apart)
+
+    def _order(self, order: Dict[str, Any]) -> None:
+        """To the fork server, or, where that does not do such things, done at once."""
+        if not self._wanted:
+            self._patience.begin(time.monotonic())
+        self._wanted[order["id"]] = order
+        if not self._server_pid or order["kind"] not in self._forks:
+            self._start_cold(order)
+            return
+        try:
+            self._server.stdin.write(json.dumps(order).encode() + b"\n")
+            self._server.stdin.flush()
+        except OSError:  # it has just died, which `reap` will see
+            return
+
+    def _start_cold(self, order: Dict[str, Any]) -> None:
+        what = [
+            str(word)
+            for word in ((order["address"], order["seed"]) if order["kind"] == "store" else order["command"])
+        ]
+        argv = [sys.executable, "-u", "-m", f"{HOST}.{order['kind']}", *what]
+        env = {**self._env, **order["env"]}
+        started = processes.start(argv, env, order["out"], err=order["err"], cwd=order["cwd"])
+        started.returncode = 0
+        self._started(order["id"], started.pid)
+
+    def _started(self, order: str, pid: int) -> List[Message]:
+        """An order has become a process; one of a generation that was ended meanwhile is not wanted any more."""
+        wanted = self._wanted.pop(order, None)
+        if wanted is None:
+            processes.signal_process(pid, signal.SIGKILL)
+            return []
+        if wanted["kind"] == "store":
+            self._making = pid if self._early.pop(pid, None) is None else 0
+            return []
+        local_rank = int(order.partition(":")[2])
+        if pid in self._early:
+            return self._left_with(local_rank, self._early.pop(pid))
+        self._pids[pid] = local_rank
+        return []
+
+    def _left_with(self, local_rank: int, code: int) -> List[Message]:
+        if code:
+            return [self._exited(local_rank, code, "")]
+        self._left.add(local_rank)
+        return [{"done": self._generation}] if len(self._left) == self._size else []
+
+    def _exited(self, local_rank: int, code: int, words: str) -> Message:
+        return {"exited": self._generation, "local_rank": local_rank, "code": code, "words": words}
+
+    def _lost_server(self) -> List[Message]:
+        """What it has not done yet is done cold."""
+        why, self._why = self._why or "died", ""
+        with contextlib.suppress(OSError):  # orders that it has not read
+            self._server.stdin.close()
+        self._server_pid, self._server = 0, None
+        self._again_at = time.monotonic() + REFILL_S
+        for order in list(self._wanted.values()):
+            self._start_cold(order)
+        what = "ranks start" if "rank" in self._forks else "stores start"
+        return [{"standby": {"why": f"the fork server {why}; {what} cold until it is back"}}]

@@ -1,0 +1,92 @@
+"""Agents in an image: what srun is told for each runtime, and a look at the image before anything waits for it.
+
+Ranks are children of the agent, so they are in the image as it is. The supervisor stays outside, where Slurm's
+commands are. `python -m ...agent.inside RUN RUNTIME IMAGE MOUNTS PYTHON` ends with 1, and the run with a reason,
+where the image cannot run a training.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import List, Sequence, Tuple
+
+from clusterwright.onhost.supervisor import say
+from clusterwright.onhost.supervisor.folder import Folder
+
+RUNTIMES = ("oci", "pyxis", "apptainer")
+VARIABLE = "CLUSTERWRIGHT_MOUNTS"  # in_image.py reads it
+LOOK_S = 600  # an image of 20 GB may have to be fetched and unpacked first
+ASK = """
+import importlib.util, sys
+sys.exit(0 if importlib.util.find_spec("torch") else "there is no torch in " + sys.executable)
+"""
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image, what starts it, and the Python in it that runs our agent."""
+
+    runtime: str
+    image: str
+    mounts: Tuple[str, ...]
+    python: str
+
+    def step(self) -> List[str]:
+        """Further options of srun."""
+        if self.runtime == "oci":
+            return [f"--container={self.image}"]
+        if self.runtime == "pyxis":
+            mounts = ",".join(f"{path}:{path}" for path in self.mounts)
+            return [f"--container-image={self.image}", f"--container-mounts={mounts}"]
+        return []
+
+    def command(self, arguments: Sequence[str]) -> List[str]:
+        """Arguments for the image's Python, as srun is to start them."""
+        ours = [self.python, *arguments]
+        if self.runtime != "apptainer":
+            return ours
+        binds = ["--bind", ",".join(self.mounts)] if self.mounts else []
+        return ["apptainer", "exec", "--nv", *binds, self.image, *ours]
+
+
+def of(words: Sequence[str]) -> Image:
+    """The image that the words name: runtime, image, mounts with colons between, Python."""
+    runtime, image, mounts, python = words
+    return Image(runtime, image, tuple(filter(None, mounts.split(":"))), python)
+
+
+def unfit(image: Image) -> str:
+    """Why a training cannot run in the image, in the words of whoever refused; nothing if it can."""
+    argv = ["srun", "--overlap", "--nodes=1", "--ntasks=1", "--quiet", *image.step()]
+    try:
+        done = subprocess.run(  # noqa: S603 (Slurm's own programs, arguments as a list)
+            [*argv, *image.command(("-c", ASK))], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, timeout=LOOK_S, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as why:
+        return str(why)
+    lines = [line for line in done.stdout.decode(errors="replace").splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith("srun: ")] or lines
+    return (
+        "" if done.returncode == 0 else (said[-1].strip() if said else f"srun ended with {done.returncode}")
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Look, and end the run if need be."""
+    run, *words = arguments
+    image = of(words)
+    why = unfit(image)
+    if not why:
+        return 0
+    why = f"image {image.image} ({image.runtime}, {image.python}): {why}"
+    say.out(f"{time.strftime('%H:%M:%S')} failed: {why}")
+    Folder(run).write("ended.json", {"outcome": "failed", "code": 1, "why": why, "time": time.time()})
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

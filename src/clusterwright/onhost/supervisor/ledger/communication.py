@@ -1,0 +1,112 @@
+"""How much of a run's steps was communication that nothing hid, and what to do about it. Pure, over its events."""
+
+from __future__ import annotations
+
+from typing import List, NamedTuple, Optional, Sequence
+
+from clusterwright.onhost.supervisor.ledger.timeline import Event
+
+# As runtime/exposed.py says what is known; BOUNDED where rank 0 alone says how long it waits, slower ranks in it.
+MEASURED, BOUNDED, ALONE, SHARDED, STAGES, OTHER = (
+    "measured", "bounded", "alone", "sharded", "stages", "other",
+)  # fmt: skip
+WORTH_SAYING = 0.1  # a share of the time in steps, as plan/cnn/step.py takes it for what holds a training up
+FEW = 10  # steps, of which nothing is concluded
+WHY_NOT = {
+    ALONE: "one rank has nobody to communicate with",
+    SHARDED: "it is not measured of a sharded model, which waits in the middle of its computing",
+    STAGES: "it is not measured of a pipeline, whose stages wait in the middle of their computing",
+    OTHER: "it is measured only where DistributedDataParallel adds gradients up",
+    "": "the run does not say so",
+}
+
+
+class Talking(NamedTuple):
+    """What communication took of the steps of a run."""
+
+    share: float  # of the time in steps
+    busy_s: float
+    steps: int
+    known: str
+
+
+def share(steps: Sequence[Event]) -> Optional[float]:
+    """Of steps of one generation; those up to the first that tells of it are left out, as libraries are loaded then."""
+    told = _told(steps)
+    return None if told is None else told.share
+
+
+def between(before: Event, now: Event) -> Optional[float]:
+    """Of the steps from one event that tells of it to another; None where one of them does not."""
+    told = _told([before, now])
+    return None if told is None else told.share
+
+
+def known(events: Sequence[Event]) -> str:
+    """What the newest generation says of it; empty where it says nothing."""
+    said = [str(event.get("known")) for event in events if event["event"] == "communication"]
+    return said[-1] if said else ""
+
+
+def whole(events: Sequence[Event]) -> Optional[Talking]:
+    """Of all generations together; None where `known` says why."""
+    steps = [event for event in events if event["event"] == "step"]
+    numbers = dict.fromkeys(event.get("generation") for event in steps)
+    each = [_told([event for event in steps if event.get("generation") == number]) for number in numbers]
+    parts = [part for part in each if part]
+    busy_s = sum(part.busy_s for part in parts)
+    if not busy_s:
+        return None
+    talked_s = sum(part.share * part.busy_s for part in parts)
+    return Talking(talked_s / busy_s, busy_s, sum(part.steps for part in parts), known(events))
+
+
+def lines(events: Sequence[Event]) -> List[str]:
+    """One line where it is measured, and one for what to do where it is much."""
+    found = whole(events)
+    if found is None or found.steps < FEW:
+        return []
+    said = f"communication: {found.share:.1%} of the time in steps was nothing else"
+    if found.known == BOUNDED:
+        said = (
+            f"communication: rank 0 waited {found.share:.1%} of the time in steps for the gradients of others"
+        )
+    if found.share <= WORTH_SAYING:
+        return [said]
+    step_s = found.busy_s / found.steps
+    said += f", {found.share * step_s * 1000:.3g} ms of {step_s * 1000:.3g} ms"
+    return [said, "  " + (_slower(found) + _todo(events))]
+
+
+def hosts(events: Sequence[Event]) -> int:
+    """How many the newest generation ran on; 1 where nobody says so."""
+    each = [event.get("hosts") for event in events if event["event"] == "generation_start"]
+    return len(each[-1]) if each and isinstance(each[-1], list) else 1
+
+
+def _slower(found: Talking) -> str:
+    return "a slower rank is in it, if there is one; else: " if found.known == BOUNDED else ""
+
+
+def _todo(events: Sequence[Event]) -> str:
+    less = (
+        "add gradients up over more batches before a step (model.no_sync), or give each rank a larger batch"
+    )
+    if hosts(events) == 1:
+        return less
+    return (
+        less
+        + "; send less (`gradients: compress`), or see whether the network is as fast as it should be (wright check)"
+    )
+
+
+def _told(steps: Sequence[Event]) -> Optional[Talking]:
+    told = [event for event in steps if "communicated" in event and "communicated_of" in event]
+    if len(told) < 2 or told[-1]["communicated_of"] <= told[0]["communicated_of"]:
+        return None
+    first, last = told[0], told[-1]
+    busy_s = float(last["communicated_of"] - first["communicated_of"])
+    talked_s = float(last["communicated"] - first["communicated"])
+    return Talking(
+        min(1.0, max(0.0, talked_s / busy_s)), busy_s, int(last.get("step", 0) - first.get("step", 0)), ""
+    )

@@ -1,0 +1,291 @@
+"""The agent of one host: `python -m clusterwright.onhost.supervisor.node RUN ADDRESS PORT`.
+
+It starts and ends the ranks as the supervisor says, and ends them by itself when it hears nothing from the
+supervisor: a host that was cut off never trains on beside the generation that replaced it.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from typing import Any, Deque, Dict, Iterable, Mapping, Optional, Sequence, Set
+
+from clusterwright.onhost.supervisor import meeting, network, say, waker, wire
+from clusterwright.onhost.supervisor.blame import exits
+from clusterwright.onhost.supervisor.copies.copies import Copies
+from clusterwright.onhost.supervisor.folder import Events, Folder
+from clusterwright.onhost.supervisor.hang import progress
+from clusterwright.onhost.supervisor.hang.standstill import Standstill
+from clusterwright.onhost.supervisor.host import generation as g
+from clusterwright.onhost.supervisor.host import private, processes, wake
+from clusterwright.onhost.supervisor.host.ranks import Ranks
+from clusterwright.onhost.supervisor.succession import Succession
+
+# An agent counts silence from what it last heard, the supervisor from what it last heard; ours ends first even when
+# one beat was lost on the way.
+FENCE = 0.7
+FIRST_SILENCE_S = 30.0  # until the supervisor has said what silence means
+RETRY_S = 0.1
+CONNECT_S = 0.3  # a round trip and more; a host that is down does not answer at all, and is asked again
+
+
+class Agent:
+    """One host of the job."""
+
+    def __init__(self, run: str, address: str, port: int) -> None:
+        self.folder = Folder(run)
+        self.host = (
+            os.environ.get("CLUSTERWRIGHT_HOST") or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+        )
+        self.orders: Dict[str, Any] = {}
+        self.leaving = False
+        self._succession = Succession(self.folder, (address, port))
+        self._told = False  # that we are to leave
+        self._events = Events(self.folder, f"agent-{self.host}", self.host)
+        self._ranks = Ranks(run, self.folder.at("logs", "agents.log"), wake.Pipe())
+        self._still: Optional[Standstill] = None
+        self._copies: Optional[Copies] = None
+        self._notes: Deque[str] = collections.deque()  # lines for people, which only this thread may send
+        self._answers: Deque[wire.Message] = collections.deque()  # of questions that take their time
+        self._generation = 0
+        self._training: Optional[g.Generation] = None
+        self._ended: Set[int] = set()  # local ranks of the generation that are known to have ended
+        self._own = ("", "")
+
+    def serve(self) -> int:
+        """Until a supervisor says that it is over, or there is none and will be none."""
+        while True:
+            line = self._connect()
+            if line is None:
+                return 1  # Slurm ends this job, and starts the one that stands by
+            over = self._follow(line)
+            line.close()
+            self._end_ranks()
+            if over:
+                self._succession.wait()
+                return 0
+
+    @property
+    def _silence_s(self) -> float:
+        return FENCE * float(self.orders["silence"]) if self.orders else FIRST_SILENCE_S
+
+    def _connect(self) -> Optional[wire.Line]:
+        """A proven connection to whoever supervises, which may be a child of ours; None when nothing is left to do."""
+        first_until = time.monotonic() + FIRST_SILENCE_S
+        while not self.leaving and not self._succession.over:
+            if not self.orders and time.monotonic() > first_until:
+                return None
+            if self.orders:
+                self._succession.turn()
+                self._ranks.apart = self._succession.child
+            try:
+                connection = socket.create_connection(self._succession.place, timeout=CONNECT_S)
+                connection.settimeout(self._silence_s)
+                line = wire.Line(connection)
+                self._greet(line)
+            except (OSError, wire.Broken) as why:
+                say.error(f"{self.host}: supervisor {self._succession.place}: {why}")
+                time.sleep(RETRY_S)
+            else:
+                return line
+        return None
+
+    def _greet(self, line: wire.Line) -> None:
+        token = self.folder.token()
+        challenge, ours = _one(line)["challenge"], wire.nonce()
+        proof = wire.proof(token, self.host, challenge)
+        line.send({"host": self.host, "pid": os.getpid(), "challenge": ours, "proof": proof})
+        welcome = _one(line)
+        if not wire.proven(welcome, token, "supervisor", ours):
+            raise wire.Broken("what answers there is not the supervisor of this run")
+        self.orders = welcome["orders"]
+        self._succession.greeted(self.orders)
+        found = network.inside(self.orders["compute"], network.interfaces())
+        if found is None:
+            why = f"no address inside the compute network {self.orders['compute']}"
+            line.send({"refused": why})
+            raise wire.Broken(why)
+        self._own = found
+        self._keep_copies(token)
+        line.send({"ready": found[1], **self._facts()})
+        wire.keep_alive(line.connection, self._silence_s)
+        line.connection.setblocking(False)  # noqa: FBT003 (the socket's own signature)
+        if not self.by_torchrun:
+            self._pass_on(
+                line, self._ranks.warm(self._base(), self.orders["imports"], standby=self.orders["standby"])
+            )
+            self._ranks.prepare_store(self._own[1], self._seed)
+
+    @property
+    def by_torchrun(self) -> bool:
+        """Whether plain torchrun starts the ranks, as the job asked."""
+        return bool(self.orders["launcher"] in ("torchrun", "static"))
+
+    def _facts(self) -> wire.Message:
+        """What the supervisor is told of this host when it is ready, and when it is idle."""
+        port = network.free_port(self._own[1], self._seed) if self.by_torchrun else self._ranks.next_store
+        kept = {"copies": self._copies.port, "memory": self._copies.report()} if self._copies else {}
+        return {"store": port, **kept}
+
+    def _keep_copies(self, token: str) -> None:
+        """Memory for the state of this host's ranks, for as long as this agent lives."""
+        if not self._copies and not self.by_torchrun and self.orders["copies"] != "never":
+            listener = network.listen(self._own[1], self._seed)
+            self._copies = Copies(listener, token, self.orders["ranks"], self._mark, self._notes.append)
+
+    def _mark(self, local_rank: int, step: int) -> None:
+        """The rank's copy of this step has reached the next host."""
+        if self._still:
+            self._still.pages[local_rank][progress.SHIPPED] = step
+
+    def _follow(self, line: wire.Line) -> bool:
+        """Do what is said; True when the supervisor says that it is over, False when it is lost."""
+        beat_s = float(self.orders["beat"])
+        heard, beaten = time.monotonic(), 0.0
+        with selectors.DefaultSelector() as selector:
+            for each in (line, self._ranks.pipe, waker.waker()):
+                selector.register(each, selectors.EVENT_READ)
+            try:
+                while time.monotonic() - heard < self._silence_s:
+                    ready = {key.fileobj for key, _ in selector.select(beat_s / 4)}
+                    waker.drain()
+                    for message in line.read() if line in ready else ():
+                        heard = time.monotonic()
+                        if "end" in message:
+                            return True
+                        self._obey(line, message)
+                    self._pass_on(line, [*self._ranks.hear(), *self._ranks.reap(), *self._ranks.look()])
+                    if self._still:
+                        self._pass_on(line, self._still.turn(self._ranks.running, time.monotonic()))
+                    self._say(line)
+                    if time.monotonic() - beaten >= beat_s:
+                        beaten = time.monotonic()
+                        line.send({"beat": self._generation})
+            except wire.Broken as why:
+                say.error(f"{self.host}: lost the supervisor: {why}")
+        return False
+
+    def _say(self, line: wire.Line) -> None:
+        """What people are to know, and once that Slurm wants us to leave."""
+        while self._notes:
+            line.send({"note": self._notes.popleft()})
+        while self._answers:
+            line.send(self._answers.popleft())
+        if self.leaving and not self._told:
+            self._told = True
+            line.send({"leaving": True})
+
+    def _obey(self, line: wire.Line, message: wire.Message) -> None:
+        if "beat" in message:
+            self._succession.heard(message["beat"])
+        elif "start" in message:
+            self._start(message)
+        elif "meet" in message:
+            meeting.try_it(message, self._own[1], self._answers.append)
+        elif "examine" in message and self._still:
+            self._still.examine(message)
+        elif "leave" in message:
+            self._ranks.ask_to_leave()
+        elif "regroup" in message and not (self._still and self._still.ask_to_regroup()):
+            line.send({"deaf": message["regroup"]})
+        elif "kill" in message:
+            gone = self._end_ranks(with_stacks=bool(message.get("stacks")))
+            line.send({"idle": message["kill"], **self._facts()} if gone else {"stuck": message["kill"]})
+            if not self.by_torchrun:
+                self._ranks.prepare_store(self._own[1], self._seed)
+
+    def _start(self, message: wire.Message) -> None:
+        self._generation = message["start"]
+        log_dir = self.folder.at("logs", str(self._generation), self.host)
+        os.makedirs(log_dir, exist_ok=True)
+        generation = g.Generation(
+            number=self._generation, hosts=tuple(message["hosts"]), host=self.host, ranks=self.orders["ranks"],
+            address=message["address"], port=message["port"], own_address=self._own[1], interface=self._own[0],
+            restarts=self.orders["restarts"], log_dir=log_dir, run=self.folder.path,
+        )  # fmt: skip
+        self._training, self._ended = generation, set()
+        cwd = self.orders["workdir"] or self.folder.path
+        if self.by_torchrun:
+            env = {
+                **self._base(),
+                **message["environment"],
+                "CLUSTERWRIGHT_GENERATION": str(self._generation),
+            }
+            static = self.orders["launcher"] == "static"
+            self._ranks.start_torchrun(generation, self.orders["command"], env, cwd, static=static)
+            return
+        self._still = self._still or Standstill(generation.ranks, self.orders["hang"])
+        self._still.prepare(message, log_dir, generation.hosts.index(self.host) * generation.ranks)
+        told = self._copies.start(message, self.host) if self._copies else {}
+        self._ranks.start(
+            generation, self.orders["command"], {**message["environment"], **told}, cwd, self._variables
+        )
+        self._ranks.prepare_store(self._own[1], self._seed)
+
+    def _variables(self, local_rank: int) -> Dict[str, str]:
+        """What one rank is told of where it shows itself and where it copies its state."""
+        shown = self._still.variables(local_rank) if self._still else {}
+        return {**shown, **(self._copies.variables(local_rank) if self._copies else {})}
+
+    def _end_ranks(self, *, with_stacks: bool = False) -> bool:
+        """No rank is left; False when something cannot die."""
+        if self._still:
+            self._still.end(with_stacks=with_stacks)
+        return self._ranks.end()
+
+    @property
+    def _seed(self) -> int:
+        """Where to begin among the ports; 31: jobs that begin together do not try the same ones."""
+        return int(os.environ.get("SLURM_JOB_ID") or os.getpid()) * 31 + self._generation
+
+    def _base(self) -> Mapping[str, str]:
+        """What all ranks of this host find."""
+        beside = self.orders["nodes"] if self.orders["local"] else 1  # local hosts share one machine
+        threads = max(1, len(os.sched_getaffinity(0)) // (self.orders["ranks"] * beside))
+        ours = {**os.environ, **private.secrets_of_user()}
+        return g.environment(ours, self.folder.path, self.host, self._own[0], threads)
+
+    def _pass_on(self, line: wire.Line, messages: Iterable[wire.Message]) -> None:
+        for message in messages:
+            if "standby" in message:
+                self._events.write("standby", self._generation, **message["standby"])
+            line.send(self._exited(message) if "exited" in message else message)
+
+    def _exited(self, message: wire.Message) -> wire.Message:
+        """What is known of it; one that raised is told of twice, when it says so and when it is gone."""
+        told = exits.told(message, self._training, by_torchrun=self.by_torchrun)
+        shown = self._still.pages[message["local_rank"]][progress.STEP] if self._still else 0
+        told.update({"step": shown} if shown else {})
+        if message["local_rank"] not in self._ended:
+            said = {name: value for name, value in told.items() if name != "exited"}
+            self._events.write("rank_exit", message["exited"], **said)
+        self._ended.add(message["local_rank"])
+        return told
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve the supervisor named on the command line."""
+    run, address, port = arguments
+    processes.adopt_orphans()
+    agent = Agent(run, address, int(port))
+    # Slurm's SIGTERM goes to every step at once: at the end of a job, and first of all when it is pushed aside with a
+    # grace time, of which the batch step hears nothing. The supervisor is told, and answers it.
+    signal.signal(signal.SIGTERM, lambda *_: setattr(agent, "leaving", True))
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # wakes `_follow`, which looks who has ended
+    return agent.serve()
+
+
+def _one(line: wire.Line) -> wire.Message:
+    messages = line.read()
+    while not messages:
+        messages = line.read()
+    return messages[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,185 @@
+"""Starts a program as Slurm or MPI do, once: `python -m ...supervisor.plain OPTIONS -- WORDS`.
+
+It is the batch step, and takes the supervisor's options. Ranks are not looked after: when one ends badly, so do
+all, and `--restarts` begins them anew only where the job asks for it. Logs, events, outcome and ledger of the run
+are as everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import Dict, List, Optional, Tuple
+
+from clusterwright.onhost.supervisor import network, room, say
+from clusterwright.onhost.supervisor.blame import exits
+from clusterwright.onhost.supervisor.folder import Events, Folder
+from clusterwright.onhost.supervisor.host import processes
+from clusterwright.onhost.supervisor.ledger import closing
+from clusterwright.onhost.supervisor.options import Options, read
+
+TICK_S = 0.2
+BEAT_S = 1.0
+LEAVE_S = 20.0  # of KillWait's 30 s
+CODES = {"finished": 0, "failed": 1, "cancelled": 143}
+BEGIN = ("-u", "-m", "clusterwright.onhost.adapters.begin")
+KINDS = {"srun": "task", "mpirun": "task", "host": "host", "batch": "batch"}
+# srun: error: gpu-node2: task 3: Exited with exit code 1
+_TASK = re.compile(r"srun: error: (\S+): tasks? (\d+)[^:]*: (.*)")
+
+
+class Plain:
+    """One job."""
+
+    def __init__(self, options: Options, folder: Folder) -> None:
+        self.options, self.folder = options, folder
+        self.job_id = os.environ["SLURM_JOB_ID"]
+        self.hosts = room.Slurm(options, folder).hosts()[: options.nodes]
+        self.host = os.environ.get("SLURMD_NODENAME", self.hosts[0])
+        number = folder.join_chain(self.job_id)
+        self.events = Events(folder, f"supervisor-{number}", self.host)
+        self.asked = ""
+        self.beaten = 0.0
+
+    def run(self) -> int:
+        """Until the program has ended; the exit code."""
+        self.events.write(
+            "job_start", 0, job_id=self.job_id, hosts=list(self.hosts), ranks=self.options.ranks
+        )
+        first = self.folder.last_generation() + 1
+        for generation in range(first, first + 1 + self.options.restarts):
+            code, why = self.once(generation)
+            if code == 0 or self.asked:
+                break
+        outcome = "cancelled" if self.asked else "failed" if code else "finished"
+        why = self.asked or why or "the program has ended well"
+        say.out(f"{time.strftime('%H:%M:%S')} {outcome}: {why}")
+        self.events.write("job_end", generation, outcome=outcome, why=why)
+        done = {"outcome": outcome, "code": CODES[outcome], "why": why, "time": time.time()}
+        self.folder.write("ended.json", done)
+        closing.close(self.folder, lambda text: say.out(f"{time.strftime('%H:%M:%S')} {text}"))
+        return CODES[outcome]
+
+    def once(self, generation: int) -> Tuple[int, str]:
+        """The program from its beginning; its exit code, and what began a bad end."""
+        found = network.inside(self.options.compute, network.interfaces())
+        if found is None:
+            return 1, f"no address inside the compute network {self.options.compute}"
+        port = network.free_port(found[1], int(self.job_id) * 31 + generation)
+        logs = self.folder.at("logs", str(generation))
+        os.makedirs(logs, exist_ok=True)
+        said = os.path.join(logs, "launcher.log")
+        line = {"address": found[1], "port": port, "hosts": list(self.hosts)}
+        self.events.write("generation_start", generation, **line)
+        process = processes.start(
+            self.argv(), self.environment(found[1], port, logs), "/dev/stdout" if self.batch else said,
+            err="/dev/stderr" if self.batch else said, cwd=self.options.workdir or self.folder.path,
+        )  # fmt: skip
+        code = self.wait(process)
+        why = "" if code == 0 else self.why(code, said, logs)
+        ended = "finished" if code == 0 else "cancelled" if self.asked else "failed"
+        self.events.write("generation_end", generation, why=ended, first=why)
+        return code, why
+
+    @property
+    def batch(self) -> bool:
+        """Whether the program starts its own steps."""
+        return self.options.launcher == "batch"
+
+    def argv(self) -> List[str]:
+        """What starts the tasks."""
+        options, hosts = self.options, ",".join(self.hosts)
+        ours = [sys.executable, *BEGIN, KINDS[options.launcher], options.framework, *options.command]
+        count = len(self.hosts)
+        if options.launcher == "mpirun":
+            # as many as there are GPUs on each host, numbered host by host
+            each = f"ppr:{options.ranks}:node"
+            return [
+                "mpirun", "-np", str(count * options.ranks), "--map-by", each, "--rank-by", "slot", "--bind-to", "none",
+                *(["--allow-run-as-root"] if os.geteuid() == 0 else []), *ours,
+            ]  # fmt: skip
+        if options.launcher == "batch":
+            return ours
+        each = str(1 if options.launcher == "host" else options.ranks)
+        cpus = int(os.environ.get("SLURM_CPUS_PER_TASK", "1")) * (options.ranks if each == "1" else 1)
+        return [
+            "srun", *pmix(options.launcher), "--kill-on-bad-exit=1", f"--nodes={count}", f"--nodelist={hosts}",
+            f"--ntasks={count * int(each)}", f"--ntasks-per-node={each}", f"--cpus-per-task={cpus}",
+            "--distribution=block", "--export=ALL", *ours,
+        ]  # fmt: skip
+
+    def environment(self, address: str, port: int, logs: str) -> Dict[str, str]:
+        """What a task cannot know by itself."""
+        told = {
+            "CLUSTERWRIGHT_HOSTS": ",".join(self.hosts), "CLUSTERWRIGHT_RANKS": str(self.options.ranks),
+            "CLUSTERWRIGHT_FIRST": f"{address}:{port}", "CLUSTERWRIGHT_COMPUTE": self.options.compute,
+            "CLUSTERWRIGHT_RUN": self.folder.path, "CLUSTERWRIGHT_CHECKPOINTS": self.options.checkpoints,
+            "CLUSTERWRIGHT_CHECKPOINT_EVERY": self.options.every,
+            "CLUSTERWRIGHT_CHECKPOINT_KEEP": str(self.options.keep),
+        }  # fmt: skip
+        if not self.batch:
+            told["CLUSTERWRIGHT_LOGS"] = logs
+        return {**os.environ, **told}
+
+    def wait(self, process: "subprocess.Popen[bytes]") -> int:
+        """Its exit code; a person's wish, or Slurm's, ends it before."""
+        until = float("inf")
+        while process.poll() is None:
+            now = time.monotonic()
+            if now - self.beaten >= BEAT_S:
+                self.beaten = now
+                self.folder.write("pulse", {"job_id": self.job_id, "host": self.host})
+                self.asked = self.asked or ("a person's wish" if self.folder.has("cancelled") else "")
+            if self.asked and until == float("inf"):
+                until = now + LEAVE_S
+                process.send_signal(signal.SIGTERM)
+            if now > until:
+                process.kill()
+            time.sleep(TICK_S)
+        return int(process.returncode)
+
+    def why(self, code: int, said: str, logs: str) -> str:
+        """The first task that ended badly, and its last words; else those of whoever started them."""
+        line = next(filter(None, map(_TASK.match, exits.tail(said).splitlines())), None)
+        if line is None:
+            words = exits.words(said, signalled=code < 0) if not self.batch else ""
+            return words or f"the program left with {code}"
+        host, task = line[1], int(line[2])
+        local = task % self.options.ranks if self.options.launcher == "srun" else 0
+        words = exits.words(os.path.join(logs, host, f"{local}.err"), signalled=False)
+        return f"task {task} on {host}: {words or line[3]}"
+
+
+def pmix(launcher: str) -> List[str]:
+    """`--mpi=pmix` for tasks that may be MPI's, where Slurm has its plugin."""
+    if launcher != "srun":
+        return []
+    _, listed = room.slurm("srun", "--mpi=list")
+    return ["--mpi=pmix"] if "pmix" in listed else []
+
+
+def main() -> int:
+    """Start it, if the run is not over."""
+    options: Options = read(sys.argv[1:])
+    folder = Folder(options.run)
+    if folder.has("ended.json"):
+        say.out("the run is over already; nothing to do")
+        return 0
+    plain: Optional[Plain] = None
+
+    def leave(received: int, _frame: object) -> None:
+        if plain:
+            plain.asked = plain.asked or signal.Signals(received).name
+
+    for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, leave)
+    plain = Plain(options, folder)
+    return plain.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+"""Where a job's hosts are: in a Slurm allocation, or as local processes that stand for them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from clusterwright.onhost.supervisor import inside
+from clusterwright.onhost.supervisor.folder import Folder
+from clusterwright.onhost.supervisor.host import processes
+from clusterwright.onhost.supervisor.options import Options
+from clusterwright.onhost.supervisor.reach import AT_ONCE_S, Reach
+
+CONTROL_LIMIT_S = (
+    30  # an answer of slurmctld; its own MessageTimeout is 10 s by default, and clients try again
+)
+AGENT = "clusterwright.onhost.supervisor.node"
+STATE_LIMIT_S = 10.0  # a third of KillWait
+# What ends a job besides scancel (decision 0005). Of a batch host that comes back without its batch step it is 0:1, of
+# one whose batch step was killed because the host had been given up 0:9.
+NOT_BY_A_PERSON = r"Reason=TimeLimit|ExitCode=0:[19]\b"
+HANDED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "SLURM_CONF")
+
+
+class Slurm:
+    """The hosts of this job's allocation, by srun; successors, by sbatch."""
+
+    def __init__(self, options: Options, folder: Folder) -> None:
+        self.job_id = os.environ["SLURM_JOB_ID"]
+        self._options, self._folder = options, folder
+        self._steps: List[subprocess.Popen[bytes]] = []
+        self._standby: Optional[str] = None
+        self._reach = Reach(("scontrol", "--oneliner", "show", "job", self.job_id), "JobState=RUNNING")
+
+    def hosts(self) -> Tuple[str, ...]:
+        """The hosts of the allocation, as Slurm orders them."""
+        code, out = slurm("scontrol", "show", "hostnames", os.environ["SLURM_JOB_NODELIST"])
+        if code != 0 or not out.split():
+            raise OSError(f"scontrol show hostnames: {out}")
+        return tuple(out.split())
+
+    def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
+        """One step with one agent on each of the hosts; a host that is lost does not end it for the others."""
+        count = str(len(hosts))
+        gres = [f"--gres={self._options.gres}"] if self._options.gres else []
+        step = [
+            "srun", "--overlap", "--exact", "--no-kill", "--kill-on-bad-exit=0", "--wait=0", "--export=ALL", "--quiet",
+            f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", f"--nodelist={','.join(hosts)}",
+            f"--cpus-per-task={os.environ.get('SLURM_CPUS_PER_TASK', '1')}", *gres,
+        ]  # fmt: skip
+        module = ("-m", AGENT, self._folder.path, address, str(port))
+        image = inside.of(self._options.inside) if self._options.inside else None
+        step += image.step() if image else []
+        agent = image.command(module) if image else [sys.executable, *module]
+        log = self._folder.at("logs", "agents.log")
+        self._steps.append(processes.start([*step, *agent], os.environ, log))
+
+    def in_reach(self) -> Optional[bool]:
+        """Whether Slurm answers, and the job runs; None while that is being asked.
+
+        Who hears no other host and not Slurm either is cut off.
+        """
+        return self._reach.answer()
+
+    def reap(self) -> None:
+        """Collect the steps that have ended."""
+        self._steps = [step for step in self._steps if step.poll() is None]
+
+    def end(self) -> None:
+        """Let go of the steps; one on a dead host would never end by itself."""
+        for step in self._steps:
+            step.kill()
+            step.wait()
+
+    def submit_standby(self) -> Optional[str]:
+        """A job that begins when this one ends badly, even by the death of the host this runs on."""
+        after = (f"--dependency=afternotok:{self.job_id}", "--kill-on-invalid-dep=yes")
+        self._standby, said = submit(self._folder, self._options, after)
+        self._folder.write("standby.json", {"job_id": self._standby or ""})
+        return None if self._standby else said
+
+    @property
+    def stands_by(self) -> bool:
+        """Whether a job follows when this one ends badly."""
+        return bool(self._standby)
+
+    def cancel_standby(self) -> None:
+        """No job follows; what Slurm has taken note of is not said again, since an ending run waits for it."""
+        if self._standby and slurm("scancel", self._standby)[0] == 0:
+            self._standby = None
+
+    def hand_over(self, lost: Sequence[str]) -> Tuple[str, str]:
+        """The successor's job id, or nothing and what Slurm said."""
+        job_id, said = succeed(self._folder, self._options, lost)
+        if job_id:
+            self.cancel_standby()
+        return job_id, said
+
+    def was_cancelled(self) -> bool:
+        """True when somebody cancelled the job; one that was pushed aside has the time of it."""
+        code, out = slurm("scontrol", "--oneliner", "show", "job", self.job_id, limit_s=STATE_LIMIT_S)
+        ending = "JobState=COMPLETING" in out or "JobState=CANCELLED" in out
+        aside = re.search("PreemptTime=[0-9]", out) is not None
+        return code == 0 and ending and not aside and not re.search(NOT_BY_A_PERSON, out)
+
+
+class Inherited(Slurm):
+    """The hosts of a job whose batch step is gone: nobody but us ends it."""
+
+    def __init__(self, options: Options, folder: Folder, hosts: Tuple[str, ...]) -> None:
+        super().__init__(options, folder)
+        self._hosts = hosts
+        self._standby = folder.read("standby.json").get("job_id") or None
+
+    def hosts(self) -> Tuple[str, ...]:
+        """Those that the job began with."""
+        return self._hosts
+
+    def end(self) -> None:
+        """Let go of our own steps, and of the job: with its batch step gone it would run for ever."""
+        super().end()
+        slurm("scancel", self.job_id)
+
+
+class Local:
+    """Local processes that stand for hosts; the stand-in for Slurm (standin.py) starts the successor."""
+
+    def __init__(self, options: Options, folder: Folder) -> None:
+        self.job_id = str(os.getppid())
+        self._options, self._folder = options, folder
+        self._agents: Dict[str, subprocess.Popen[bytes]] = {}
+
+    def hosts(self) -> Tuple[str, ...]:
+        """`local1`, `local2` and so on: as many as the job has hosts and spares."""
+        return tuple(f"local{number}" for number in range(1, self._options.nodes + self._options.spares + 1))
+
+    def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
+        """One agent for each host."""
+        for host in hosts:
+            agent = [sys.executable, "-m", AGENT, self._folder.path, address, str(port)]
+            env = {**os.environ, "CLUSTERWRIGHT_HOST": host}
+            self._agents[host] = processes.start(agent, env, self._folder.at("logs", "agents.log"))
+
+    def in_reach(self) -> Optional[bool]:
+        """Local hosts are never cut off."""
+        return True
+
+    def reap(self) -> None:
+        """Collect the agents that have ended."""
+        for agent in self._agents.values():
+            agent.poll()
+
+    def end(self) -> None:
+        """End the agents that are still there."""
+        for agent in self._agents.values():
+            agent.kill()
+            agent.wait()
+
+    def submit_standby(self) -> Optional[str]:
+        """The stand-in is the standby."""
+        return None
+
+    @property
+    def stands_by(self) -> bool:
+        """The stand-in reads the outcome."""
+        return False
+
+    def cancel_standby(self) -> None:
+        """The stand-in reads the outcome."""
+
+    def hand_over(self, lost: Sequence[str]) -> Tuple[str, str]:  # noqa: ARG002 (Slurm's signature)
+        """The stand-in starts the next supervisor when this one leaves with code 75."""
+        return f"{self.job_id}", ""
+
+    def was_cancelled(self) -> bool:
+        """Who ends a local run from outside is a person: nothing here preempts."""
+        return True
+
+
+def in_reach(job_id: str) -> bool:
+    """Whether slurmctld says, at once, that the job runs."""
+    code, out = slurm("scontrol", "--oneliner", "show", "job", job_id, limit_s=AT_ONCE_S)
+    return code == 0 and "JobState=RUNNING" in out
+
+
+def slurm(*argv: str, limit_s: float = CONTROL_LIMIT_S) -> Tuple[int, str]:
+    """A Slurm command's exit code and what it said."""
+    try:
+        done = subprocess.run(  # noqa: S603 (Slurm's own programs, arguments as a list)
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=limit_s, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as why:
+        return 1, str(why)
+    return done.returncode, done.stdout.decode(errors="replace").strip()
+
+
+def submit(folder: Folder, options: Options, more: Sequence[str]) -> Tuple[str, str]:
+    """The id of a new job with the run's own script, or nothing and what sbatch said.
+
+    Of this job's environment only a few names are handed on: SBATCH_ names would override the script's lines.
+    """
+    # a host that is down must not make a successor wait for a spare
+    fewest = options.min_nodes if options.on_host_loss == "shrink" else options.nodes
+    sizes = f"--nodes={fewest}-{options.nodes + options.spares}"
+    env = [f"{name}={os.environ[name]}" for name in HANDED_ON if name in os.environ]
+    code, out = slurm("env", "-i", *env, "sbatch", "--parsable", sizes, *more, folder.at("job.sh"))
+    job_id = out.splitlines()[-1].split(";")[0] if code == 0 and out else ""
+    return (job_id, "") if job_id.isdigit() else ("", out)
+
+
+def succeed(folder: Folder, options: Options, lost: Sequence[str]) -> Tuple[str, str]:
+    """A successor away from the lost hosts; on any host when there are not enough others."""
+    job_id, said = submit(folder, options, (f"--exclude={','.join(lost)}",)) if lost else ("", "")
+    return (job_id, said) if job_id else submit(folder, options, ())

@@ -1,0 +1,153 @@
+"""The copies that a team keeps on one host's scratch: found again, made whole or not at all, the oldest given up.
+
+STORE/NAME-DIGEST/data      the copy, read-only
+STORE/NAME-DIGEST/jobs/ID   one for each job that has used it; the time of the folder is that of the last use
+STORE/.part-ID              a copy under way; left by one that was cut short, and taken away by the next
+STORE/.lock                 one at a time: a second job of the team waits, and finds the copy
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Iterator, List, Tuple
+
+from clusterwright.onhost.supervisor.staging.manifest import Manifest, manifest_of
+
+LEFT_OVER = (
+    256 * 2**20
+)  # bytes that stay free: what the prolog wants of a disk (provision/render/job_hooks.py)
+MB, GB = 10**6, 10**9
+AT_ONCE = 8  # files: one request at a time waits for the server most of the time
+GROUP_READS, ALL_READ = 0o040, 0o004
+
+
+class NoRoomError(Exception):
+    """The copy does not fit, whatever is given up."""
+
+
+class Store:
+    """One team's copies on this host."""
+
+    def __init__(self, folder: str, jobs: str, job: str) -> None:
+        self.folder, self._jobs, self._job = folder, jobs, job
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """No other job of the team looks or copies meanwhile."""
+        with open(os.path.join(self.folder, ".lock"), "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def find(self, source: str, manifest: Manifest) -> Tuple[str, bool]:
+        """Where the copy is, and whether it was there already; one that somebody changed is made anew.
+
+        Raises:
+            NoRoomError: it does not fit.
+            OSError: the source cannot be read, or changed while it was.
+        """
+        place = os.path.join(self.folder, f"{os.path.basename(source)}-{manifest.digest(source)}")
+        there = os.path.isdir(place)
+        if there and not same(manifest, os.path.join(place, "data")):
+            shutil.rmtree(place)
+            there = False
+        if not there:
+            self._make_room(manifest.room, source)
+            self._copy(source, manifest, place)
+        self._use(place)
+        return os.path.join(place, "data"), there
+
+    def _use(self, place: str) -> None:
+        with open(os.path.join(place, "jobs", self._job), "w"):
+            os.utime(os.path.join(place, "jobs"))
+
+    def _make_room(self, wanted: int, source: str) -> None:
+        """What nobody uses goes, the longest unused first, and only if that is enough."""
+        for name in os.listdir(self.folder):
+            if name.startswith(".part-"):
+                shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
+        unused = [name for name in self._oldest_first() if not self._is_used(name)]
+        short = wanted + LEFT_OVER - self.free()
+        could = {name: manifest_of(os.path.join(self.folder, name, "data")).room for name in unused}
+        if short > sum(could.values()):
+            kept = sum(could.values())
+            raise NoRoomError(
+                f"{source} needs {told(wanted)} and {self.folder} has {told(self.free())} free, of which "
+                f"{told(LEFT_OVER)} stay free; copies that no job uses hold {told(kept)}. Nothing was copied"
+            )
+        for name in unused:
+            if wanted + LEFT_OVER <= self.free():
+                return
+            shutil.rmtree(os.path.join(self.folder, name))
+
+    def free(self) -> int:
+        """Bytes that a user may still write here."""
+        disk = os.statvfs(self.folder)
+        return disk.f_bavail * disk.f_frsize
+
+    def _oldest_first(self) -> List[str]:
+        names = [name for name in os.listdir(self.folder) if not name.startswith(".")]
+        return sorted(names, key=lambda name: os.stat(os.path.join(self.folder, name, "jobs")).st_mtime)
+
+    def _is_used(self, name: str) -> bool:
+        """A job is on this host as long as its own scratch folder is (prolog and epilog)."""
+        jobs = os.listdir(os.path.join(self.folder, name, "jobs"))
+        return any(os.path.lexists(os.path.join(self._jobs, job)) for job in jobs)
+
+    def _copy(self, source: str, manifest: Manifest, place: str) -> None:
+        part = os.path.join(self.folder, f".part-{self._job}")
+        os.makedirs(os.path.join(part, "jobs"))
+        data = os.path.join(part, "data")
+        os.mkdir(data)
+        try:
+            for path in manifest.folders:
+                os.mkdir(os.path.join(data, path))
+            for path, target in manifest.links.items():
+                os.symlink(target, os.path.join(data, path))
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                for _ in pool.map(lambda row: copy_file(source, data, row[0]), manifest.files):
+                    pass
+            refuse_changed(source, manifest, data)
+            os.rename(part, place)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+
+
+def copy_file(source: str, data: str, path: str) -> None:
+    """One file with its time; readable by the team only where the source is."""
+    start, end = os.path.join(source, path), os.path.join(data, path)
+    shutil.copyfile(start, end)
+    status = os.stat(start)
+    by_team = status.st_mode & ALL_READ or (
+        status.st_mode & GROUP_READS and status.st_gid == os.stat(data).st_gid
+    )
+    os.chmod(end, 0o440 if by_team else 0o400)
+    os.utime(end, ns=(status.st_mtime_ns, status.st_mtime_ns))
+
+
+def refuse_changed(source: str, manifest: Manifest, data: str) -> None:
+    """The copy is what the source was, and still is.
+
+    Raises:
+        OSError: somebody wrote there meanwhile.
+    """
+    if not same(manifest, data) or not same(manifest, source):
+        raise OSError(f"{source} was changed while it was copied: run again when nobody writes there")
+
+
+def same(manifest: Manifest, folder: str) -> bool:
+    """The folder holds what the manifest says, file by file: sizes, times, links."""
+    try:
+        found = manifest_of(folder)
+    except OSError:
+        return False
+    return (found.files, found.links, found.folders) == (manifest.files, manifest.links, manifest.folders)
+
+
+def told(count: int) -> str:
+    """Bytes for people."""
+    return f"{count / GB:.2f} GB" if count >= GB else f"{count / MB:.1f} MB"

@@ -1,0 +1,107 @@
+"""Who supervises a job, as its agents see it, and what they do when nobody does.
+
+An agent that hears nothing ends its ranks first (node.py). Then it looks at the pulse in the run's folder. If that
+goes on, the agent itself is cut off. If it stands still, the supervisor is gone, and whoever claims the next number
+of the chain starts another one on its own host, as its child. Who cannot reach Slurm claims nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any, Dict, List, Mapping, Tuple
+
+from clusterwright.onhost.supervisor import pulse as p
+from clusterwright.onhost.supervisor import room
+from clusterwright.onhost.supervisor.folder import Folder
+from clusterwright.onhost.supervisor.host import processes
+
+STILL_BEATS = 2.5  # of the pulse that must be missing: two may be late on a busy file server
+TAKEOVER = "clusterwright.onhost.supervisor.takeover"
+LEAVE_S = 60.0  # our own supervisor gets this long to end the job, with its calls of scancel and sbatch
+
+
+class Succession:
+    """What one agent knows of its supervisors, and the one that it has started itself, if any."""
+
+    def __init__(self, folder: Folder, place: Tuple[str, int]) -> None:
+        self.place = place
+        self.child = 0
+        self._folder = folder
+        self._orders: Mapping[str, Any] = {}
+        self._pulse = p.Pulse(p.Beat(), time.monotonic())
+
+    @property
+    def over(self) -> bool:
+        """The run has ended, or another job goes on with it: nothing is left to do for this one."""
+        newest = self._folder.read(p.NAME)
+        mine = os.environ.get("SLURM_JOB_ID", newest.get("job_id"))
+        return bool(
+            newest.get("over") or newest.get("job_id", mine) != mine or self._folder.has("ended.json")
+        )
+
+    def greeted(self, orders: Mapping[str, Any]) -> None:
+        """A supervisor has proved itself."""
+        self._orders = orders
+        self.heard(0)
+
+    def heard(self, count: int) -> None:
+        """It has beaten so often."""
+        self._pulse = p.Pulse(p.Beat(int(self._orders["number"]), count), time.monotonic())
+
+    def turn(self) -> None:
+        """Look who supervises now; when nobody does, try to become the host of the next one."""
+        document = self._folder.read(p.NAME)
+        still_s = self._pulse.still_s(p.Beat.of(document), time.monotonic())
+        if self._pulse.seen.number > int(self._orders.get("number", 0)) and document.get("port"):
+            self.place = p.place(document)
+        if self._orders and not self._orders["local"] and still_s > STILL_BEATS * float(self._orders["beat"]):
+            self._claim(self._pulse.seen.number + 1, round(still_s, 2))
+
+    def wait(self) -> None:
+        """Our own supervisor leaves before we do: Slurm ends with an agent what the agent has started."""
+        until = time.monotonic() + LEAVE_S
+        while self.child and time.monotonic() < until:
+            if self.child in [pid for pid, _ in processes.reap()] or self.child not in _below_us():
+                return
+            time.sleep(0.05)
+
+    def _claim(self, number: int, silence_s: float) -> None:
+        if not room.in_reach(os.environ.get("SLURM_JOB_ID", "")):
+            return
+        if self._folder.claim(f"chain/{number}", os.environ["SLURM_JOB_ID"]):
+            self._start(number, silence_s)
+        # whoever has it needs a moment; one that never beats is followed by the next number
+        self._pulse = p.Pulse(p.Beat(number), time.monotonic() + float(self._orders["silence"]))
+
+    def _start(self, number: int, silence_s: float) -> None:
+        """The next supervisor, to die with us."""
+        orders = {
+            **self._orders,
+            "number": number,
+            "lost": self._orders["supervisor"],
+            "silence_s": silence_s,
+        }
+        log = self._folder.at(f"slurm-{os.environ['SLURM_JOB_ID']}.out")
+        process: Any = processes.start([sys.executable, "-m", TAKEOVER], own_environment(), log, orders=True)
+        process.stdin.write(json.dumps(orders).encode() + b"\n")
+        process.stdin.close()
+        process.returncode = 0  # `ranks.reap` or `wait` collects it
+        self.child = process.pid
+
+
+def own_environment() -> Dict[str, str]:
+    """Ours without what srun has said of this one step, which would be taken for options of the next."""
+    kept = ("SLURM_JOB_ID", "SLURM_CONF", "SLURM_CPUS_PER_TASK", "SLURMD_NODENAME", "SLURM_JOB_END_TIME")
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SLURM", "SRUN_", "PMI")) or name in kept
+    }
+    return {**ours, "SLURM_EXPORT_ENV": "ALL"}
+
+
+def _below_us() -> List[int]:
+    return processes.descendants(os.getpid())

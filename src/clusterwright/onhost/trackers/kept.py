@@ -1,0 +1,137 @@
+"""What of a run's events a tracker is told, and how far it has been told: each step and each measure once."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Any, Dict, Iterator, List, NamedTuple
+
+from clusterwright.onhost.supervisor.ledger import communication
+from clusterwright.onhost.supervisor.ledger.history import object_of, text_of
+
+MOST = 4 << 20  # bytes read at once: some ten thousand steps
+
+
+class Row(NamedTuple):
+    """Values of one step."""
+
+    step: int
+    time: float  # seconds since the epoch
+    values: Dict[str, float]
+
+
+class Kept:
+    """A tracker's place in the run's events, in `trackers/NAME.json` of the run's folder.
+
+    A step that is done again after a restart was told before, and is not told again: in the same layout it has the same
+    bits. Where the rows of a look are on their way when this process dies, they are told twice rather than lost.
+    """
+
+    def __init__(self, run: str, name: str) -> None:
+        self._events = os.path.join(run, "events", "rank-00000.jsonl")
+        self._place = os.path.join(run, "trackers", f"{name}.json")
+        os.makedirs(os.path.dirname(self._place), exist_ok=True)
+        known = object_of(text_of(self._place))
+        self.step = int(known.get("step", 0))
+        self.own: Dict[str, Any] = dict(known.get("own", {}))  # what the tracker wants to find again
+        self._offset, self._measured = int(known.get("offset", 0)), dict(known.get("measured", {}))
+        self._batch = int(known.get("batch", 0))
+        self._before: Dict[str, Any] = {}
+        self._talked: Dict[str, Any] = {}  # the last step that told of communication
+        self._next = self._offset
+
+    def new(self) -> List[Row]:
+        """Rows that are new; the same again until `done`."""
+        self._next, step, measured = self._offset, self.step, dict(self._measured)
+        rows: List[Row] = []
+        for event in self._read():
+            if event.get("event") == "plan":
+                self._batch, self._before, self._talked = int(event.get("batch") or 0), {}, {}
+            elif event.get("event") == "step":
+                if event["step"] > step:
+                    step = event["step"]
+                    rows.append(Row(step, event["time"], self._values(event)))
+                self._before = event
+                self._talked = event if "communicated" in event else self._talked
+            elif event.get("event") == "measure" and event["step"] > measured.get(event["name"], -1):
+                measured[event["name"]] = event["step"]
+                if _is_number(event.get("value")):
+                    rows.append(
+                        Row(event["step"], event["time"], {str(event["name"]): float(event["value"])})
+                    )
+        self._then = step, measured
+        return rows
+
+    def done(self) -> None:
+        """What `new` gave has been told."""
+        self._offset, (self.step, self._measured) = self._next, self._then
+        document = {
+            "step": self.step, "offset": self._offset, "measured": self._measured, "batch": self._batch,
+            "own": self.own,
+        }  # fmt: skip
+        part = f"{self._place}.{os.getpid()}"
+        with open(part, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        os.replace(part, self._place)
+
+    def _read(self) -> Iterator[Dict[str, Any]]:
+        """Whole lines from where we are."""
+        try:
+            with open(self._events, "rb") as file:
+                file.seek(self._offset)
+                data = file.read(MOST)
+        except OSError:
+            return
+        whole = data[: data.rfind(b"\n") + 1]
+        self._next = self._offset + len(whole)
+        for line in whole.splitlines():
+            event = object_of(line)
+            if _is_number(event.get("time")) and isinstance(event.get("step"), (int, type(None))):
+                yield event
+
+    def _values(self, event: Dict[str, Any]) -> Dict[str, float]:
+        """Names as most trackers group them: what stands before the slash is a group."""
+        seconds, before = event.get("seconds"), self._before
+        found: Dict[str, Any] = {
+            "train/loss": event.get("loss"), "train/learning_rate": event.get("lr"),
+            "train/gradient_norm": event.get("norm"), "train/epoch": event.get("epoch"),
+            "speed/step_seconds": seconds, "speed/memory_bytes": event.get("memory"),
+            "speed/tokens_per_second": event["tokens"] / seconds if seconds and event.get("tokens") else None,
+            "speed/samples_per_second": self._batch / seconds if seconds and self._batch else None,
+            "speed/communication_ratio": communication.between(self._talked, event),
+        }  # fmt: skip
+        if before and "waited" in event and "waited" in before and event["busy"] > before["busy"]:
+            found["speed/data_wait_ratio"] = (event["waited"] - before["waited"]) / (
+                event["busy"] - before["busy"]
+            )
+        return {name: float(value) for name, value in found.items() if _is_number(value)}
+
+
+def config(run: str) -> Dict[str, Any]:
+    """What the job file says of the training: flat, and without its environment, which may hold secrets."""
+    job = object_of(text_of(os.path.join(run, "job.json"))).get("job") or {}
+    names = (
+        "name",
+        "recipe",
+        "arguments",
+        "nodes",
+        "gpus_per_node",
+        "parallel",
+        "gradients",
+        "framework",
+        "launcher",
+    )
+    return dict(_flat({name: job[name] for name in names if job.get(name) is not None}))
+
+
+def _flat(document: Dict[str, Any], before: str = "") -> Iterator[Any]:
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,35 @@
+"""SwanLab: by the package swanlab; offline, in `swanlog` of the run's folder, where there is no key."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any, Dict, List
+
+from clusterwright.onhost.trackers.kept import Row
+
+LETTERS = 21  # of an id, as SwanLab wants them
+
+
+class Tracker:
+    """One experiment of theirs: its id follows from the name of ours, so that what goes on has the same."""
+
+    def __init__(self, run: str, _own: Dict[str, Any], config: Dict[str, Any]) -> None:
+        import swanlab
+
+        self._swanlab, name = swanlab, os.path.basename(run)
+        swanlab.init(
+            project=os.environ.get("SWANLAB_PROJECT") or str(config.get("name") or "clusterwright"),
+            name=name, config=config, log_dir=os.path.join(run, "swanlog"),
+            id=hashlib.sha256(name.encode()).hexdigest()[:LETTERS], resume="allow",
+            mode=os.environ.get("SWANLAB_MODE") or ("online" if os.environ.get("SWANLAB_API_KEY") else "offline"),
+        )  # fmt: skip
+
+    def log(self, rows: List[Row]) -> None:
+        """Step by step."""
+        for row in rows:
+            self._swanlab.log(dict(row.values), step=row.step)
+
+    def close(self, *, finished: bool) -> None:
+        """Wait until all is sent."""
+        self._swanlab.finish(state="success" if finished else "aborted")

@@ -1,0 +1,113 @@
+"""TensorBoard's files: records as TFRecord has them, each an Event as its event.proto has it.
+
+Written by hand, since all that it takes is six fields; tests read the files with TensorBoard's own reader.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Iterator, List, Mapping, Tuple
+
+# Fields of the messages (tensorboard/compat/proto/event.proto and summary.proto), and how protobuf tags them.
+_DOUBLE, _VARINT, _BYTES, _FLOAT = 1, 0, 2, 5
+_WALL_TIME, _STEP, _VERSION, _SUMMARY = (1, _DOUBLE), (2, _VARINT), (3, _BYTES), (5, _BYTES)
+_VALUE, _TAG, _SIMPLE = (1, _BYTES), (1, _BYTES), (2, _FLOAT)
+_CASTAGNOLI = 0x82F63B78  # reversed polynomial of CRC-32C (RFC 3720)
+_MASK = 0xA282EAD8  # tensorflow/core/lib/hash/crc32c.h
+
+
+def _table() -> List[int]:
+    found = []
+    for number in range(256):
+        for _ in range(8):
+            number = (number >> 1) ^ (_CASTAGNOLI if number & 1 else 0)  # noqa: PLW2901 (the remainder)
+        found.append(number)
+    return found
+
+
+_TABLE = _table()
+
+
+def begin(time: float) -> bytes:
+    """What a file begins with."""
+    return _record(_key(_WALL_TIME) + struct.pack("<d", time) + _text(_VERSION, b"brain.Event:2"))
+
+
+def scalars(time: float, step: int, values: Mapping[str, float]) -> bytes:
+    """One step's values."""
+    said = b"".join(
+        _text(_VALUE, _text(_TAG, name.encode()) + _key(_SIMPLE) + struct.pack("<f", value))
+        for name, value in values.items()
+    )
+    head = _key(_WALL_TIME) + struct.pack("<d", time) + _key(_STEP) + _varint(step)
+    return _record(head + _text(_SUMMARY, said))
+
+
+def records(data: bytes) -> Iterator[bytes]:
+    """The whole records of a file; one that a crash cut short ends it."""
+    at = 0
+    while at + 12 <= len(data):
+        (length,) = struct.unpack_from("<Q", data, at)
+        if at + 16 + length > len(data):
+            return
+        yield data[at + 12 : at + 12 + length]
+        at += 16 + length
+
+
+def step_of(record: bytes) -> int:
+    """The step of one that `scalars` wrote; 0 for what has none."""
+    at = 9
+    return _read_varint(record, at + 1)[0] if len(record) > at and record[at] == _key(_STEP)[0] else 0
+
+
+def tags(record: bytes) -> List[str]:
+    """The names of its values."""
+    at = 9
+    if len(record) <= at or record[at] != _key(_STEP)[0]:
+        return []
+    _, at = _read_varint(record, at + 1)
+    end, found = len(record), []  # type: int, List[str]
+    _, at = _read_varint(record, at + 1)
+    while at < end:
+        size, at = _read_varint(record, at + 1)
+        length, first = _read_varint(record, at + 1)
+        found.append(record[first : first + length].decode())
+        at += size
+    return found
+
+
+def _record(data: bytes) -> bytes:
+    length = struct.pack("<Q", len(data))
+    return length + _crc(length) + data + _crc(data)
+
+
+def _crc(data: bytes) -> bytes:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+    crc ^= 0xFFFFFFFF
+    return struct.pack("<I", (((crc >> 15) | (crc << 17)) + _MASK) & 0xFFFFFFFF)
+
+
+def _key(field: Tuple[int, int]) -> bytes:
+    return _varint(field[0] << 3 | field[1])
+
+
+def _text(field: Tuple[int, int], data: bytes) -> bytes:
+    return _key(field) + _varint(len(data)) + data
+
+
+def _varint(number: int) -> bytes:
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])
+
+
+def _read_varint(data: bytes, at: int) -> Tuple[int, int]:
+    number = shift = 0
+    while data[at] & 0x80:
+        number |= (data[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+    return number | data[at] << shift, at + 1

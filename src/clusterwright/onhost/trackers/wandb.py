@@ -1,0 +1,34 @@
+"""Weights & Biases: by the package wandb; offline, in `wandb` of the run's folder, where there is no key."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List
+
+from clusterwright.onhost.trackers.kept import Row
+
+
+class Tracker:
+    """One run of theirs, under the name of ours: what goes on has the same id."""
+
+    def __init__(self, run: str, _own: Dict[str, Any], config: Dict[str, Any]) -> None:
+        import wandb
+
+        name = os.path.basename(run)
+        known = os.environ.get("WANDB_API_KEY") or os.path.exists(os.path.expanduser("~/.netrc"))
+        self._run = wandb.init(
+            project=os.environ.get("WANDB_PROJECT") or str(config.get("name") or "clusterwright"),
+            id=name, name=name, resume="allow", dir=run, config=config,
+            mode=os.environ.get("WANDB_MODE") or ("online" if known else "offline"),  # type: ignore[arg-type]  # (theirs)
+            settings=wandb.Settings(console="off", x_disable_stats=True),
+        )  # fmt: skip
+        self._run.define_metric("*", step_metric="step")
+
+    def log(self, rows: List[Row]) -> None:
+        """Each with its step as a value, too: a measure may come after a later step."""
+        for row in rows:
+            self._run.log({**row.values, "step": row.step})
+
+    def close(self, *, finished: bool) -> None:
+        """Wait until all is sent."""
+        self._run.finish(exit_code=0 if finished else 1)

@@ -1,0 +1,76 @@
+"""Make the hosts what the file says: one round trip per host to look, one more where something is to do."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import replace
+from pathlib import Path
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.edge.bundler import library
+from clusterwright.edge.certificates import certificates
+from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.heal_files import heal_files
+from clusterwright.edge.receivers import receiver_secrets
+from clusterwright.edge.secrets import first_password, munge_key, state_folder
+from clusterwright.edge.ssh import Remote, Ssh
+from clusterwright.edge.user_keys import user_keys
+from clusterwright.provision.asleep import Asleep
+from clusterwright.provision.carry import Agree, Care, carry_out
+from clusterwright.provision.report import Report
+from clusterwright.provision.resources import Given
+from clusterwright.provision.roles import wanted
+from clusterwright.provision.roles.alertmanager import secret_files
+from clusterwright.provision.roles.certificates import subjects
+from clusterwright.provision.work import Work, stamp
+
+
+def remote_of(cluster: Cluster) -> Ssh:
+    """How the file's hosts are reached: in a lab by its own ssh_config alone."""
+    config = Path(cluster.ssh_config) if cluster.ssh_config else None
+    if cluster.lab is not None:
+        return Ssh(config=config)
+    return Ssh(user=cluster.ssh.user, port=cluster.ssh.port, config=config)
+
+
+def given_for(cluster: Cluster, source: str) -> Given:
+    """What roles need beyond the file: keys and certificates (made the first time) and what jobs import."""
+    folder = state_folder(cluster.name)
+    secrets = {"munge.key": munge_key(folder), **user_keys(folder, cluster.users)}
+    if named := subjects(cluster):
+        secrets |= certificates(folder, named, SystemClock())
+    if cluster.monitoring.prometheus:
+        secrets |= receiver_secrets(secret_files(cluster))
+    if cluster.monitoring.grafana:
+        secrets["grafana.password"] = first_password(folder, "grafana.password")
+    if cluster.heal.watch:
+        secrets |= heal_files(folder, Path(source))
+    return Given(Path(source).name, secrets, library())
+
+
+def apply(
+    cluster: Cluster,
+    source: str,
+    remote: Remote,
+    *,
+    only: Container[str] | None = None,
+    dry_run: bool = False,
+    agree: Agree = lambda _report: True,
+    clock: Clock | None = None,
+    care: Care | None = None,
+) -> Report:
+    """Look at every host (or `only` at some), make the changes that `agree` is content with."""
+    clock = clock or SystemClock()
+    given = given_for(cluster, source)
+    work = Work(
+        cluster, given.source, remote, clock, stamp(clock),
+        resources=lambda host: wanted(cluster, cluster.host(host), given),
+        shared=tuple(given.payload.values()),
+    )  # fmt: skip
+    hosts = [host.name for host in cluster.hosts() if only is None or host.name in only]
+    asleep = Asleep.of(work)
+    awake = [host for host in hosts if host not in asleep.hosts]
+    asleep, report = asleep.after(carry_out(work, awake, care=care or Care(), dry_run=dry_run, agree=agree))
+    if not dry_run:
+        asleep.keep(report)
+    return replace(report, hosts=report.hosts + asleep.reports(hosts))

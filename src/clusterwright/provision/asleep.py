@@ -1,0 +1,131 @@
+"""Hosts that power saving has switched off: an apply leaves them out, and one that missed a change takes no job.
+
+What each host was last made is kept on the control host, as a sum, so that it can be told while the host is off;
+so are those that were drained for it, because Slurm (22.05) forgets a node's reason when the node comes up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import fold
+from clusterwright.edge.processes import Done
+from clusterwright.edge.ssh import Remote
+from clusterwright.provision.as_root import as_root
+from clusterwright.provision.bundle import digest
+from clusterwright.provision.drain import REASON, SINFO, Node, parse_nodes
+from clusterwright.provision.report import HostReport, Report
+from clusterwright.provision.work import Work
+
+KEPT = "/var/lib/clusterwright/power/applied.json"
+MISSED = f"{REASON} was here while it was off"
+_MARKS = ("~", "%", "#", "!")  # sinfo(1): powered down, powering down, powering up, about to power down
+
+
+def asleep(cluster: Cluster, remote: Remote) -> frozenset[str]:
+    """Hosts that Slurm has off, or on their way; none where hosts stay on, or Slurm is not there yet."""
+    if not _may_be(cluster):
+        return frozenset()
+    done = remote.run(cluster.control.name, as_root(cluster, SINFO), timeout_s=60)
+    nodes = parse_nodes(done.out)
+    return frozenset(name for name, node in nodes.items() if node.state.rstrip("*").endswith(_MARKS))
+
+
+def _may_be(cluster: Cluster) -> bool:
+    saving = cluster.slurm.power_saving
+    return saving is not None and saving.provider is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Asleep:
+    """What Slurm has switched off, the sums of what hosts were made, and who was drained for a miss."""
+
+    work: Work
+    known: bool = False  # hosts may be off here
+    hosts: frozenset[str] = frozenset()
+    sums: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    drained: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, work: Work) -> Asleep:
+        """As Slurm says now; nobody where hosts stay on, or Slurm is not there yet."""
+        if not _may_be(work.cluster):
+            return cls(work)
+        done = _run(work, f"cat {KEPT}")
+        kept = json.loads(done.out) if done.ok and done.out.strip() else {"sums": {}, "drained": []}
+        off = asleep(work.cluster, work.remote)
+        return cls(work, known=True, hosts=off, sums=kept["sums"], drained=frozenset(kept["drained"]))
+
+    def after(self, report: Report) -> tuple[Asleep, Report]:
+        """Those that were switched off while an apply was under way have not failed: they are off, too."""
+        failed = {host.host for host in report.hosts if not host.ok}
+        gone = failed & asleep(self.work.cluster, self.work.remote) if failed else set()
+        rest = tuple(host for host in report.hosts if host.host not in gone)
+        return dataclasses.replace(self, hosts=self.hosts | gone), dataclasses.replace(report, hosts=rest)
+
+    def reports(self, hosts: Iterable[str]) -> tuple[HostReport, ...]:
+        """One for each of these hosts that is off."""
+        return tuple(
+            HostReport(host, reached=False, left_out=self._words(host))
+            for host in hosts
+            if host in self.hosts
+        )
+
+    def _words(self, host: str) -> str:
+        if self._misses(host):
+            return (
+                "switched off by power saving, and not as the file wants: no job goes there until an apply has been;"
+                " wake it on the control host (scontrol update NodeName=NAME State=POWER_UP), then apply again"
+            )
+        return "switched off by power saving; it has all that the file wants"
+
+    def _misses(self, host: str) -> bool:
+        return self.sums.get(host) != self._sum(host)
+
+    def _sum(self, host: str) -> str:
+        return digest(self.work.resources(host))
+
+    def keep(self, report: Report) -> None:
+        """After an apply: sums of what is done; those that missed it drained, and those that have it now given back."""
+        if not self.known:
+            return
+        done = [host.host for host in report.hosts if _is_done(host)]
+        sums = {**self.sums, **{host: self._sum(host) for host in done}}
+        nodes = parse_nodes(_run(self.work, SINFO).out)
+        missed = [
+            host for host in self.hosts if host in nodes and self._misses(host) and not nodes[host].drained
+        ]
+        back = [host for host in done if host in nodes and self._is_ours(host, nodes[host])]
+        self._write(sums, self.drained.difference(done).union(missed))
+        if missed:
+            reason = shlex.quote(f"{MISSED} {self.work.when}")
+            _run(self.work, f"scontrol update NodeName={fold(missed)} State=DRAIN Reason={reason}")
+        if back:
+            _run(self.work, f"scontrol update NodeName={fold(back)} State=RESUME")
+
+    def _is_ours(self, host: str, node: Node) -> bool:
+        """Drained by us for a miss, and by nobody since."""
+        forgotten = node.drained and host in self.drained and node.reason in ("", "none")
+        return forgotten or node.reason.startswith(MISSED)
+
+    def _write(self, sums: Mapping[str, str], drained: frozenset[str]) -> None:
+        if (sums, drained) != (self.sums, self.drained):
+            data = json.dumps({"sums": sums, "drained": sorted(drained)}).encode()
+            folder = KEPT.rpartition("/")[0]
+            _run(self.work, f"mkdir -p {folder} && cat >{KEPT}.new && mv {KEPT}.new {KEPT}", data)
+
+
+def _is_done(report: HostReport) -> bool:
+    return report.ok and report.reached and not report.left_out and all(one.done for one in report.changes)
+
+
+def _run(work: Work, command: str, stdin: bytes = b"") -> Done:
+    """On the control host."""
+    return work.remote.run(
+        work.cluster.control.name, as_root(work.cluster, command), stdin=stdin, timeout_s=60
+    )

@@ -1,0 +1,124 @@
+"""A cluster file's text with one value changed: every other byte, comments too, stays as it was."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ruamel.yaml import YAML
+from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
+
+from clusterwright.config.source import Loc
+
+_PLAIN = re.compile(r"[A-Za-z_/][\w./-]*")  # what means itself in YAML wherever it stands
+_MEANS_MORE = re.compile(r"""^[*&!|>%@`"'?{\[#-]|:( |$)| #""")  # what begins something else in YAML
+_WORDS = ("true", "false", "yes", "no", "on", "off", "null")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A key with its value in a mapping."""
+
+    key: ScalarNode
+    value: Node
+
+
+def put(text: str, loc: Loc, value: str, *, after: str = "") -> str:
+    """The text with this value (one scalar) at the path; a key that is new stands behind `after`, or at the end."""
+    *parents, last = loc
+    mapping = _mapping(text, tuple(parents))
+    if mapping is None:
+        return _with_parents(text, loc, value)
+    if entry := _entry(mapping, str(last)):
+        start, end = _span(entry.value)
+        return text[:start] + _spelled(value, mapping, entry.value) + text[end:]
+    line = f"{last}: {_spelled(value, mapping, None)}"
+    neighbour = _entry(mapping, after)
+    return _inserted(text, mapping, neighbour, line)
+
+
+def drop(text: str, loc: Loc) -> str:
+    """The text without the key at the path, whose value is one scalar; unchanged where there is none."""
+    *parents, last = loc
+    mapping = _mapping(text, tuple(parents))
+    entry = _entry(mapping, str(last)) if mapping is not None else None
+    if mapping is None or entry is None:
+        return text
+    start, end = entry.key.start_mark.index, _span(entry.value)[1]
+    if not mapping.flow_style:
+        newline = text.find("\n", end)
+        return text[: text.rfind("\n", 0, start) + 1] + (text[newline + 1 :] if newline >= 0 else "")
+    if (comma := text[end:].lstrip()).startswith(","):
+        return text[:start] + comma[1:].lstrip(" ")
+    return text[:start].rstrip(" \n").removesuffix(",") + text[end:]
+
+
+def _mapping(text: str, loc: Loc) -> MappingNode | None:
+    """The mapping at the path, None where there is none."""
+    node = YAML(typ="rt").compose(text)
+    for part in loc:
+        entry = _entry(node, str(part)) if isinstance(node, MappingNode) else None
+        if entry is None:
+            return None
+        node = entry.value
+    return node if isinstance(node, MappingNode) else None
+
+
+def _entry(mapping: MappingNode, name: str) -> _Entry | None:
+    for key, value in mapping.value:
+        if key.value == name:
+            return _Entry(key, value)
+    return None
+
+
+def _span(node: Node) -> tuple[int, int]:
+    """Where the value stands in the text; a block value's end mark lies behind the lines that follow it."""
+    return node.start_mark.index, node.end_mark.index
+
+
+def _spelled(value: str, mapping: MappingNode, before: Node | None) -> str:
+    """Quoted as it was; else where brackets or commas would mean a list, or a version would be a number."""
+    quote = before.style if isinstance(before, ScalarNode) and before.style in ("'", '"') else ""
+    if not quote and mapping.flow_style and any(char in value for char in "[]{},"):
+        quote = '"'
+    if not quote and (value[:1].isdigit() or value in _WORDS or _MEANS_MORE.search(value)):
+        quote = '"'
+    return f"{quote}{value}{quote}"
+
+
+def _inserted(text: str, mapping: MappingNode, neighbour: _Entry | None, line: str) -> str:
+    if not mapping.value:
+        inside = text.index("{", mapping.start_mark.index) + 1
+        return f"{text[:inside]}{line}{text[inside:]}"
+    if neighbour is None:
+        neighbour = _Entry(*mapping.value[-1])
+    end = _last(neighbour.value)
+    if mapping.flow_style:
+        return f"{text[:end]}, {line}{text[end:]}"
+    newline = text.find("\n", end)
+    indent = " " * neighbour.key.start_mark.column
+    if newline < 0:
+        return f"{text}\n{indent}{line}\n"
+    return f"{text[: newline + 1]}{indent}{line}\n{text[newline + 1 :]}"
+
+
+def _last(node: Node) -> int:
+    """The index behind the last character of a value; of a block, of the last thing in it."""
+    if not isinstance(node, CollectionNode) or node.flow_style or not node.value:
+        return int(node.end_mark.index)
+    inner = node.value[-1]
+    return _last(inner[1] if isinstance(inner, tuple) else inner)
+
+
+def _with_parents(text: str, loc: Loc, value: str) -> str:
+    """A section that the file does not have yet goes to its end; one within a section to the end of that."""
+    there = next(depth for depth in range(len(loc) - 1, -1, -1) if not depth or _mapping(text, loc[:depth]))
+    mapping, missing = _mapping(text, loc[:there]), [str(part) for part in loc[there:]]
+    plain = value if _PLAIN.fullmatch(value) and value not in _WORDS else f'"{value}"'
+    if not there or mapping is None:
+        lines = [f"{'  ' * depth}{part}:" for depth, part in enumerate(missing)]
+        return f"{text.rstrip()}\n\n" + "\n".join(lines) + f" {plain}\n"
+    inner = plain
+    for part in reversed(missing[1:]):
+        inner = f"{{{part}: {inner}}}"
+    return _inserted(text, mapping, None, f"{missing[0]}: {inner}")

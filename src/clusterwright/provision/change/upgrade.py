@@ -1,0 +1,155 @@
+"""From one release of Slurm to another: whether that may be, and in which order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.distributions import release
+from clusterwright.config.names import fold
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+# RELEASE_NOTES of each release in Slurm's tree ("can be upgraded from", "supports upgrading directly from").
+SOURCES = {
+    "22.05": ("20.11", "21.08"),
+    "23.02": ("21.08", "22.05"),
+    "23.11": ("22.05", "23.02"),
+    "24.05": ("23.02", "23.11"),
+    "24.11": ("23.02", "23.11", "24.05"),
+    "25.05": ("23.11", "24.05", "24.11"),
+    "25.11": ("24.05", "24.11", "25.05"),
+    "26.05": ("24.11", "25.05", "25.11"),
+}
+NOTE = "SPANK plugins, and programs linked with libslurm, have to be built anew for the new release"
+
+Kind = Literal["slurmdbd", "slurmctld", "slurmd", "clients"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: the hosts that get the new release at once, what is kept before, and what has to hold after."""
+
+    kind: Kind
+    hosts: tuple[str, ...]
+    keeps: str
+    then: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} on {fold(self.hosts)}: {self.keeps}upgraded; then {self.then}"
+
+
+def name_of(version: str) -> str:
+    """The release of a version, as Slurm writes it: 24.11 of 24.11.5."""
+    year, month = release(version)
+    return f"{year}.{month:02}"
+
+
+def newer(version: str, other: str) -> bool:
+    """True when the version is a later one, by all its numbers; what one of them lacks does not count."""
+    ours, theirs = numbers(version), numbers(other)
+    shared = min(len(ours), len(theirs))
+    return ours[:shared] > theirs[:shared]
+
+
+def is_of(version: str, wanted: str) -> bool:
+    """True for a version of that release: 24.11.5 is of 24.11 and of 24.11.5."""
+    ours, theirs = numbers(version), numbers(wanted)
+    return ours[: len(theirs)] == theirs
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """24.11.5-4 as 24, 11, 5."""
+    parts = version.split("-", maxsplit=1)[0].split(".")
+    return tuple(int(part) for part in parts if part.isdecimal())
+
+
+def refuse_span(have: Mapping[str, str], wanted: str) -> None:
+    """Every host's release may be followed directly by the wanted one.
+
+    Raises:
+        WrightError: a step back, a span that Slurm does not take, or a release that we do not know.
+    """
+    for version in sorted(set(have.values())):
+        hosts = fold([host for host, has in have.items() if has == version])
+        if newer(version, wanted):
+            raise _refused(
+                f"{hosts} has Slurm {version}, which is newer than {wanted}; Slurm has no downgrade:"
+                " the new daemons have rewritten its state and its database",
+                "to go back for good: the kept dump and state, on hosts that are installed anew",
+            )
+        if is_of(version, wanted) or name_of(version) == name_of(wanted):
+            continue
+        if name_of(wanted) not in SOURCES:
+            known = ", ".join(SOURCES)
+            raise _refused(f"nothing is known here of Slurm {name_of(wanted)}", f"name one of: {known}")
+        if name_of(version) not in SOURCES[name_of(wanted)]:
+            raise _refused(
+                f"{hosts} has Slurm {version}; {name_of(wanted)} takes over only from"
+                f" {', '.join(SOURCES[name_of(wanted)])}: from others it drops jobs and state",
+                _way(name_of(version), name_of(wanted)),
+            )
+
+
+def steps(cluster: Cluster, have: Mapping[str, str], wanted: str, batch: int) -> tuple[Step, ...]:
+    """What is left to do, in order; hosts that have the release already are in no step."""
+    todo = [host.name for host in cluster.hosts() if not is_of(have.get(host.name, ""), wanted)]
+    accountant = cluster.accountant.name if cluster.accountant else ""
+    found: list[Step] = []
+    if accountant in todo:
+        kept = "stopped, its database dumped and the dump read, "
+        if accountant == cluster.control.name:
+            kept = "it and slurmctld stopped, database dumped, state copied, both read, "
+        found.append(Step("slurmdbd", (accountant,), kept, "it has to answer with the new version"))
+    for host in cluster.hosts("control"):
+        if host.name in todo:
+            kept = "" if host.name == accountant else "stopped, its state copied and the copy read, "
+            then = "it has to answer with the new version, and know every job from before"
+            found.append(Step("slurmctld", (host.name,), kept, then))
+    compute = [host.name for host in cluster.hosts("compute") if host.name in todo]
+    for hosts in in_batches(compute, batch):
+        then = "each has to answer slurmctld with the new version, its jobs still there"
+        found.append(Step("slurmd", hosts, "", then))
+    clients = tuple(host.name for host in cluster.hosts("login") if host.name in todo)
+    if clients:
+        found.append(Step("clients", clients, "", "its commands have to answer"))
+    return tuple(found)
+
+
+def in_batches(hosts: Sequence[str], batch: int) -> list[tuple[str, ...]]:
+    """The first one alone, as the one that shows whether it works; then so many at once."""
+    size = max(1, batch)
+    ends = [0, *range(1, len(hosts), size), len(hosts)]
+    return [tuple(hosts[a:b]) for a, b in pairwise(ends) if a < b]
+
+
+def batch_size(text: str, count: int) -> int:
+    """`8`, or `25%` of the hosts; one at least.
+
+    Raises:
+        WrightError: it is neither.
+    """
+    number = text.removesuffix("%")
+    if not number.isdecimal() or int(number) < 1:
+        raise WrightError.of(
+            "bad-batch", f"`{text}` is no number of hosts", "write 8, or 25%", exit_code=EXIT_USAGE
+        )
+    return max(1, math.ceil(count * int(number) / 100)) if text.endswith("%") else int(number)
+
+
+def _way(have: str, wanted: str) -> str:
+    """The fewest releases in between."""
+    ways: list[tuple[str, ...]] = [(have,)]
+    while ways:
+        way = ways.pop(0)
+        if way[-1] == wanted:
+            return f"go by {' and '.join(way[1:-1])} first"
+        ways += [(*way, after) for after, sources in SOURCES.items() if way[-1] in sources]
+    return "upgrade to a release in between first"
+
+
+def _refused(message: str, mend: str) -> WrightError:
+    return WrightError.of("upgrade-span", message, mend, exit_code=EXIT_USAGE)

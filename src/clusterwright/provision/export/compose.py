@@ -1,0 +1,137 @@
+"""The cluster as containers on one machine: a compose file, the image's recipe, and what starts in a container.
+
+Each host is one container, with the daemons that the host has, because slurmdbd reaches its database by a socket.
+There is no systemd in them. They have the addresses of the file, in networks of the compose file's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.distributions import is_rhel_kind
+from clusterwright.config.storage import Local, Nfs
+from clusterwright.provision.export.entrypoint import ENTRYPOINT
+from clusterwright.provision.export.steps import Step, of_kind
+from clusterwright.provision.resources import Directory, Group, Package, User
+
+Tree = dict[str, Any]
+
+_IMAGES = {"debian": "debian", "ubuntu": "ubuntu", "rocky": "rockylinux", "alma": "almalinux"}
+# Of what the roles ask for: what a container has no use for, or cannot have.
+_LEFT_OUT = (
+    "chrony",
+    "nftables",
+    "firewalld",
+    "node-exporter",
+    "nfs-",
+    "ceph-",
+    "cpupower",
+    "policycoreutils",
+)
+MOUNTED = "/export"  # where a container finds this folder
+
+
+def compose(cluster: Cluster) -> Tree:
+    """The compose file."""
+    nets = {
+        name: {"ipam": {"config": [{"subnet": str(network.subnet)}]}}
+        for name, network in cluster.networks.named().items()
+    }
+    names = _names(cluster)  # one list: it is written once, and referred to
+    services = {host.name: _service(cluster, host) | {"extra_hosts": names} for host in cluster.hosts()}
+    return {"services": services, "networks": nets, "volumes": {name: {} for name in _volumes(cluster)}}
+
+
+def _service(cluster: Cluster, host: Host) -> Tree:
+    first = host.name == cluster.control.name
+    gpus = host.group.gpus
+    service: Tree = {
+        "build": ".",
+        "image": f"clusterwright/{cluster.name}",
+        "hostname": host.name,
+        "privileged": True,  # slurmd makes control groups, and device files are made where there are no GPUs
+        "init": True,
+        "environment": {
+            "NODE_ROLE": host.group.role,
+            "NODE_GROUP": host.group_name,
+            "DAEMONS": " ".join(_daemons(cluster, host)),
+            "GPU_FILES": " ".join(gpus.device_files() if gpus else ()),
+        },
+        "volumes": [f"./:{MOUNTED}:ro", *(f"{name}:{path}" for name, path in _volumes(cluster).items())],
+        "networks": {net: {"ipv4_address": str(address)} for net, address in host.addresses.items()},
+        "restart": "unless-stopped",
+    }
+    return service if first else service | {"depends_on": [cluster.control.name]}
+
+
+def _daemons(cluster: Cluster, host: Host) -> list[str]:
+    """In the order in which they start; the last one stays in the foreground."""
+    accountant = cluster.accountant is not None and cluster.accountant.name == host.name
+    daemons = ["munged", *(["mariadbd", "slurmdbd"] if accountant else [])]
+    if host.name == cluster.control.name:
+        daemons.append("slurmctld")
+    return [*daemons, *(["slurmd"] if host.group.role == "compute" else [])]
+
+
+def _names(cluster: Cluster) -> list[str]:
+    """Every name of /etc/hosts, which a container's engine writes itself."""
+    rows = [(host.name, str(host.management)) for host in cluster.hosts()]
+    for host in cluster.hosts():
+        rows += [(f"{host.name}-{net}", str(to)) for net, to in host.addresses.items() if net != "management"]
+    return [f"{name}:{address}" for name, address in rows]
+
+
+def _volumes(cluster: Cluster) -> dict[str, str]:
+    """Shared folders are volumes that all containers share."""
+    return {name: folder.path for name, folder in cluster.storage.items() if isinstance(folder, Local | Nfs)}
+
+
+def dockerfile(cluster: Cluster, found: Sequence[Step], header: str) -> str:
+    """One image for all: the distribution, every host's packages, everybody's accounts."""
+    distribution, _, release = cluster.os.partition("-")
+    packages = [
+        package.name
+        + (f"{'-' if is_rhel_kind(cluster.os) else '='}{package.version}*" if package.version else "")
+        for _step, package in of_kind(found, Package)
+        if not package.alone and not any(word in package.name for word in _LEFT_OUT)
+    ]
+    groups = [
+        f"getent group {group.name} >/dev/null || groupadd --gid {group.gid} {group.name}"
+        for _step, group in of_kind(found, Group)
+    ]
+    users = [
+        f"getent passwd {user.name} >/dev/null || useradd --create-home --shell /bin/bash "
+        f"--uid {user.uid} --gid {user.group} {user.name}"
+        for _step, user in of_kind(found, User)
+    ]
+    accounts = " \\\n && ".join([*groups, *users] or ["true"])
+    return f"""{header}
+# Packages of a repository of the site's need its lines here, before they are installed.
+FROM {_IMAGES[distribution]}:{release}
+RUN {_install(cluster, dict.fromkeys(packages))}
+RUN {accounts}
+COPY --chmod=755 entrypoint.sh /entrypoint.sh
+ENTRYPOINT ["/entrypoint.sh"]
+"""
+
+
+def _install(cluster: Cluster, packages: dict[str, None]) -> str:
+    names = " \\\n    ".join(f"'{name}'" if "*" in name else name for name in packages)
+    if is_rhel_kind(cluster.os):
+        return f"dnf install -y epel-release \\\n && dnf install -y --setopt=install_weak_deps=False \\\n    {names}"
+    quiet = "export DEBIAN_FRONTEND=noninteractive"
+    return f"{quiet} \\\n && apt-get update \\\n && apt-get install -y --no-install-recommends procps \\\n    {names}"
+
+
+def entrypoint(found: Sequence[Step], header: str) -> str:
+    """What a container runs; folders that the roles ask for are made by it."""
+    folders = [
+        f"install -d -m {folder.mode:04o} -o {folder.owner} -g {folder.group} {folder.path}"
+        for _step, folder in of_kind(found, Directory)
+        if PurePosixPath(folder.path).parts[1:2] in {("etc",), ("var",)}
+    ]
+    start, end = ENTRYPOINT
+    return f"#!/bin/sh\n{header}{start}" + "\n".join(folders) + end

@@ -1,0 +1,50 @@
+"""Files of many hosts, each kept once for all that share it: the cluster, a role, a node group, or one host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from clusterwright.config.cluster import Host
+
+T = TypeVar("T")
+
+ALL = "all"
+
+
+def places(host: Host) -> tuple[str, str, str, str]:
+    """Where files for the host may lie, the widest place first."""
+    return (ALL, f"roles/{host.group.role}", f"groups/{host.group_name}", f"hosts/{host.name}")
+
+
+def fold_files(files: Mapping[str, Mapping[str, T]], hosts: Sequence[Host]) -> dict[str, dict[str, T]]:
+    """`{host: {path: file}}` as `{place: {path: file}}`: a file lies in the widest place whose hosts share it.
+
+    What a host has is what its four places hold, and no path lies in two of them.
+    """
+    found: dict[str, dict[str, T]] = {}
+    for path in dict.fromkeys(path for host in hosts for path in files[host.name]):
+        _put(found, path, files, hosts, 0)
+    return found
+
+
+def _put(
+    found: dict[str, dict[str, T]],
+    path: str,
+    files: Mapping[str, Mapping[str, T]],
+    hosts: Sequence[Host],
+    level: int,
+) -> None:
+    """The path for hosts that share the place of this level: there if all have the same, else one level below."""
+    rows = [files[host.name] for host in hosts]
+    having = [row[path] for row in rows if path in row]
+    if not having:
+        return
+    if len(having) == len(hosts) and having.count(having[0]) == len(having):
+        found.setdefault(places(hosts[0])[level], {})[path] = having[0]
+        return
+    below: dict[str, list[Host]] = {}
+    for host in hosts:
+        below.setdefault(places(host)[level + 1], []).append(host)
+    for some in below.values():
+        _put(found, path, files, some, level + 1)

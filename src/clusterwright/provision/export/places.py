@@ -1,0 +1,75 @@
+"""Where the files of an export lie: folded, secrets apart from the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.provision.export.exported import SECRET, Exported
+from clusterwright.provision.export.fold import fold_files
+from clusterwright.provision.export.steps import is_library
+from clusterwright.provision.resources import File, Given, Resource
+from clusterwright.provision.roles import wanted
+
+# How a playbook finds a host's own place of a kind.
+_VARIABLES = {"hosts": "inventory_hostname", "groups": "node_group", "roles": "node_role"}
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """`{place: {path: file}}`."""
+
+    folded: Mapping[str, Mapping[str, File]]
+
+    def source(self, resource: Resource) -> str:
+        """Where the text of the file lies for the host at hand, as an expression of Ansible's; `` for others."""
+        if not isinstance(resource, File):
+            return ""
+        places = [place for place, files in self.folded.items() if resource.path in files]
+        rest = f"{resource.path}"
+        if len(places) == 1:
+            return f"{top(resource)}/{places[0]}{rest}"
+        kinds = [kind for kind in _VARIABLES if any(place.startswith(f"{kind}/") for place in places)]
+        if len(kinds) == 1:
+            return f"{top(resource)}/{kinds[0]}/{{{{ {_VARIABLES[kinds[0]]} }}}}{rest}"
+        names = [f"'{top(resource)}/{kind}/' ~ {_VARIABLES[kind]} ~ '{rest}'" for kind in kinds]
+        return f"{{{{ lookup('ansible.builtin.first_found', [{', '.join(names)}]) }}}}"
+
+    def exported(self, *, with_secrets: bool) -> dict[str, Exported]:
+        """Every file; one that holds a secret only when asked, and then for its owner's eyes."""
+        return {
+            f"{top(file)}/{place}{path}": Exported(
+                file.content, SECRET if file.secret else 0o755 if file.mode & 0o111 else 0o644
+            )
+            for place, files in self.folded.items()
+            for path, file in files.items()
+            if with_secrets or not file.secret
+        }
+
+    def secret(self) -> tuple[str, ...]:
+        """Where files with secrets lie, or have to be put."""
+        return tuple(
+            f"{top(file)}/{place}{path}"
+            for place, files in self.folded.items()
+            for path, file in files.items()
+            if file.secret
+        )
+
+
+def top(file: File) -> str:
+    """Secrets have a folder of their own, which can be encrypted, or left out of version control."""
+    return "secrets" if file.secret else "files"
+
+
+def places_of(cluster: Cluster, given: Given) -> Places:
+    """All files of all hosts, but for the library."""
+    files = {
+        host.name: {
+            one.path: one
+            for one in wanted(cluster, host, given)
+            if isinstance(one, File) and not is_library(one)
+        }
+        for host in cluster.hosts()
+    }
+    return Places(fold_files(files, cluster.hosts()))

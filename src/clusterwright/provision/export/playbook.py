@@ -1,0 +1,185 @@
+"""The playbook for Ansible: what `wright apply` does, in the same order, with modules of ansible-core alone.
+
+All hosts go through one task after the other, so that what serves is there before what uses it. What it does not
+do: try Slurm's daemons on the new files first, drain hosts, keep what can be undone, remove what is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.distributions import is_rhel_kind
+from clusterwright.provision.export.accounts import SCRIPT
+from clusterwright.provision.export.fold import ALL
+from clusterwright.provision.export.inventory import group_of
+from clusterwright.provision.export.places import Places
+from clusterwright.provision.export.steps import Step, of_kind, widest
+from clusterwright.provision.export.tasks import BUILTIN, restart, restart_name, running, task_of
+from clusterwright.provision.resources import Directory, File, Package, Sysctl, Unit
+from clusterwright.provision.roles.training import LIBRARY
+
+Task = dict[str, Any]
+
+_DATABASE = ("mariadb.service", "slurmdbd.service")
+_THERE = {"/etc", "/etc/default", "/etc/systemd/system"}  # on every host of any distribution
+SYSCTL_FOLDER, HOST_NAME, UNIT_FOLDER = "/etc/sysctl.d/", "/etc/hostname", "/etc/systemd/system/"
+NAMED, LOADED = "set the host's name", "load the kernel's settings"
+READ_AGAIN = "read the unit files again"
+
+
+def playbook(cluster: Cluster, found: Sequence[Step], files: Places) -> list[Task]:
+    """One play: packages, what the roles want in their order, what changed restarted, units, the library."""
+    units = [unit for _step, unit in of_kind(found, Unit)]
+    first = [step for step in found if getattr(step.resource, "early", False)]
+    rest = [step for step in found if step not in first]
+    tasks = [
+        *_folders(cluster, found),
+        *_resources(cluster, first, files, units),
+        *_packages(cluster, first),
+        *_packages(cluster, rest),
+        *_resources(cluster, rest, files, units),
+        *_accounts(cluster, found),
+        {"name": "restart what reads what has changed", "meta": "flush_handlers"},
+        *_units(cluster, found),
+        *_limits(cluster),
+        *_library(),
+    ]
+    play = {"name": f"cluster {cluster.name}", "hosts": "all", "gather_facts": False}
+    return [play | {"tasks": tasks, "handlers": _handlers(cluster, found)}]
+
+
+def _packages(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+    """All packages that the same hosts want in one call."""
+    rhel = is_rhel_kind(cluster.os)
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for step, package in of_kind(found, Package):
+        rows.setdefault(step.hosts, []).append(package.name + _version(package, rhel=rhel))
+    lean = {"install_weak_deps": False} if rhel else {"install_recommends": False}
+    return [
+        {
+            "name": "packages",
+            f"{BUILTIN}.{'dnf' if rhel else 'apt'}": {"name": names, "state": "present", **lean},
+            **_where(cluster, hosts),
+            "tags": ["packages"],
+        }
+        for hosts, names in rows.items()
+    ]
+
+
+def _version(package: Package, *, rhel: bool) -> str:
+    """As the module matches it: by patterns. Of a maker's own packages some have an epoch before the version."""
+    if not package.version:
+        return ""
+    built_for = f"{package.built_for}*" if package.built_for else ""
+    epoch = "*" if package.alone and not rhel else ""
+    return f"{'-' if rhel else '='}{epoch}{package.version}*{built_for}"
+
+
+def _folders(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+    """Folders that a file needs and no role asks for, in one call: Ansible's copy makes none."""
+    asked = {folder.path for _step, folder in of_kind(found, Directory)}
+    rows: dict[tuple[str, ...], dict[str, None]] = {}
+    for step, file in of_kind(found, File):
+        folder = str(PurePosixPath(file.path).parent)
+        if folder not in asked | _THERE:
+            rows.setdefault(step.hosts, {})[folder] = None
+    return [
+        {
+            "name": "folders",
+            f"{BUILTIN}.command": {"argv": ["mkdir", "--parents", *folders]},
+            "changed_when": False,
+            **_where(cluster, hosts),
+        }
+        for hosts, folders in rows.items()
+    ]
+
+
+def _resources(cluster: Cluster, found: Sequence[Step], files: Places, units: Sequence[Unit]) -> list[Task]:
+    tasks = []
+    for step in found:
+        task = task_of(step.resource, files.source(step.resource))
+        if task is not None:
+            notified = [restart_name(unit) for unit in units if step.resource.id in unit.restart_on]
+            notified += _settings(step)
+            tasks.append(task | _where(cluster, step.hosts) | ({"notify": notified} if notified else {}))
+    return tasks
+
+
+def _settings(step: Step) -> list[str]:
+    """The handler that makes a file of the system's own count at once."""
+    if not isinstance(step.resource, File):
+        return []
+    path = step.resource.path
+    for place, handler in ((HOST_NAME, NAMED), (SYSCTL_FOLDER, LOADED), (UNIT_FOLDER, READ_AGAIN)):
+        if path.startswith(place):
+            return [handler]
+    return []
+
+
+def _accounts(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+    """Before slurmctld, which ends where slurmdbd does not answer, or does not know the names that its file has."""
+    if cluster.accountant is None:
+        return []
+    first = [step for step in found if isinstance(step.resource, Unit) and step.resource.name in _DATABASE]
+    read = {"name": "new units", f"{BUILTIN}.systemd_service": {"daemon_reload": True}}
+    script = {"name": "names of accounts", f"{BUILTIN}.script": f"{SCRIPT} names", "changed_when": False}
+    where = _where(cluster, [cluster.accountant.name])
+    return [read | where, *_units(cluster, [*_munge(found), *first]), script | where]
+
+
+def _limits(cluster: Cluster) -> list[Task]:
+    """Once slurmctld has said what can be limited."""
+    if cluster.accountant is None:
+        return []
+    script = {"name": "accounts", f"{BUILTIN}.script": SCRIPT, "changed_when": False}
+    return [script | _where(cluster, [cluster.accountant.name])]
+
+
+def _munge(found: Sequence[Step]) -> list[Step]:
+    """By which slurmdbd knows who asks."""
+    return [
+        step for step in found if isinstance(step.resource, Unit) and step.resource.name == "munge.service"
+    ]
+
+
+def _units(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+    """Once what changed has been restarted, most of these run already."""
+    return [
+        task | _where(cluster, step.hosts) for step, unit in of_kind(found, Unit) for task in running(unit)
+    ]
+
+
+def _library() -> list[Task]:
+    """What `wright train` runs on the hosts."""
+    folder = {"path": LIBRARY, "state": "directory", "owner": "root", "group": "root", "mode": "0755"}
+    unpacked = {"src": "library.tar", "dest": LIBRARY, "owner": "root", "group": "root"}
+    return [
+        {"name": LIBRARY, f"{BUILTIN}.file": folder, "tags": ["library"]},
+        {"name": "library", f"{BUILTIN}.unarchive": unpacked, "tags": ["library"]},
+    ]
+
+
+def _handlers(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
+    """In the order in which they run: the kernel's settings, then units as the roles have them."""
+    name = {"name": NAMED, f"{BUILTIN}.command": {"argv": ["hostname", "{{ inventory_hostname }}"]}}
+    files = [f"{file.path}" for _step, file in of_kind(found, File) if file.path.startswith(SYSCTL_FOLDER)]
+    words = {"argv": ["sysctl", "--quiet", "--load", *files]}
+    loaded = {"name": LOADED, f"{BUILTIN}.command": words, "failed_when": False}  # a kernel may lack some
+    units = [restart(unit) | _where(cluster, step.hosts) for step, unit in of_kind(found, Unit)]
+    read = {"name": READ_AGAIN, f"{BUILTIN}.systemd_service": {"daemon_reload": True}}
+    return [name, *([loaded] if of_kind(found, Sysctl) and files else []), read, *units]
+
+
+def _where(cluster: Cluster, hosts: Sequence[str]) -> Task:
+    """The condition that holds on exactly these hosts; none where it holds on all."""
+    places = widest(cluster, hosts)
+    if places == (ALL,):
+        return {}
+    groups = [place for place in places if not place.startswith("hosts/")]
+    words = [f"'{group_of(cluster, place)}' in group_names" for place in groups]
+    alone = [place.removeprefix("hosts/") for place in places if place.startswith("hosts/")]
+    words += [f"inventory_hostname in {alone}"] if alone else []
+    return {"when": " or ".join(words)}

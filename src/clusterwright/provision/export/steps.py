@@ -1,0 +1,70 @@
+"""What is done on the hosts, in one order for all of them: the order of the roles, and within a role its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.once import once
+from clusterwright.provision.export.fold import places
+from clusterwright.provision.resources import File, Given, Resource
+from clusterwright.provision.roles import roles
+from clusterwright.provision.roles.training import LIBRARY
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One resource, with the hosts that are to have it; of a file that differs, the text is each host's own."""
+
+    role: str
+    resource: Resource
+    hosts: tuple[str, ...]
+
+
+def steps(cluster: Cluster, given: Given) -> tuple[Step, ...]:
+    """Every resource of every host, once each; the library that only `wright train` uses is no step."""
+    found: dict[str, tuple[str, Resource, list[str]]] = {}
+    hosts = cluster.hosts()
+    for name, role in roles().items():
+        for host in hosts:
+            for resource in role(cluster, host, given):
+                having = found.setdefault(resource.id, (name, resource, []))[2]
+                if host.name not in having[-1:]:  # hosts come in one order, so a repeated one is the last
+                    having.append(host.name)
+    rows = (Step(role, resource, tuple(names)) for role, resource, names in found.values())
+    return tuple(step for step in rows if not is_library(step.resource))
+
+
+def is_library(resource: Resource) -> bool:
+    """True for a file of the library that jobs import: many small ones, kept together as one archive."""
+    return isinstance(resource, File) and resource.path.startswith(f"{LIBRARY}/")
+
+
+def of_kind(found: Sequence[Step], kind: type[R]) -> list[tuple[Step, R]]:
+    """The steps of that kind of resource, with it."""
+    return [(step, step.resource) for step in found if isinstance(step.resource, kind)]
+
+
+def widest(cluster: Cluster, names: Sequence[str]) -> tuple[str, ...]:
+    """The fewest places that hold exactly these hosts: `all`, `roles/compute`, `groups/a100`, `hosts/control1`."""
+    wanted, members = frozenset(names), _members(cluster)
+    chosen = (
+        next(place for place in places(host) if members[place] <= wanted)
+        for host in cluster.hosts()
+        if host.name in wanted
+    )
+    return tuple(dict.fromkeys(chosen))
+
+
+@once
+def _members(cluster: Cluster) -> dict[str, frozenset[str]]:
+    """Every place with its hosts."""
+    found: dict[str, set[str]] = {}
+    for host in cluster.hosts():
+        for place in places(host):
+            found.setdefault(place, set()).add(host.name)
+    return {place: frozenset(names) for place, names in found.items()}

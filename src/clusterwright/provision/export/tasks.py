@@ -1,0 +1,139 @@
+"""One resource as a task for Ansible: modules of ansible-core, and its `command` where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clusterwright.provision.resources import (
+    Directory,
+    File,
+    Group,
+    Hold,
+    Module,
+    Resource,
+    Symlink,
+    Unit,
+    User,
+)
+
+BUILTIN = "ansible.builtin"
+Task = dict[str, Any]
+
+
+def task_of(resource: Resource, source: str) -> Task | None:
+    """The task, or None for a kind that is done elsewhere or not at all; `source` is where a file's text lies."""
+    if isinstance(resource, File):
+        return _file(resource, source)
+    make = _KINDS.get(type(resource))
+    return make(resource) if make else None
+
+
+def _file(file: File, source: str) -> Task:
+    copy = {
+        "src": source,
+        "dest": file.path,
+        "owner": file.owner,
+        "group": file.group,
+        "mode": _mode(file.mode),
+    }
+    if file.validate:
+        copy["validate"] = " ".join(file.validate).replace("{}", "%s")
+    task: Task = {"name": file.path, f"{BUILTIN}.copy": copy}
+    return task | {"no_log": True} if file.secret else task
+
+
+def _directory(folder: Directory) -> Task:
+    rights = {"owner": folder.owner, "group": folder.group, "mode": _mode(folder.mode)}
+    return {"name": folder.path, f"{BUILTIN}.file": {"path": folder.path, "state": "directory", **rights}}
+
+
+def _symlink(link: Symlink) -> Task:
+    wanted = {"dest": link.path, "src": link.target, "state": "link", "force": True}
+    return {"name": link.path, f"{BUILTIN}.file": wanted}
+
+
+def _group(group: Group) -> Task:
+    if group.system:
+        return _once("group", group.name, f"groupadd --system --gid {group.gid} {group.name}")
+    return {"name": f"group {group.name}", f"{BUILTIN}.group": {"name": group.name, "gid": group.gid}}
+
+
+def _user(user: User) -> Task:
+    if user.system:
+        home = "--no-create-home --home-dir /nonexistent --shell /bin/false"
+        words = f"useradd --system {home} --uid {user.uid} --gid {user.group} {user.name}"
+        return _once("passwd", user.name, words)
+    wanted = {"name": user.name, "uid": user.uid, "group": user.group, "shell": "/bin/bash"}
+    if user.groups:
+        wanted |= {"groups": list(user.groups), "append": True}
+    return {"name": f"user {user.name}", f"{BUILTIN}.user": wanted}
+
+
+def _once(database: str, name: str, command: str) -> Task:
+    """A daemon's account that a package may have made with another id is left as it is."""
+    text = f"getent {database} {name} >/dev/null || {{ {command} && echo made; }}"
+    shell = {"name": f"{database} entry {name}", f"{BUILTIN}.shell": text, "register": "entry"}
+    return shell | {"changed_when": "'made' in entry.stdout"}
+
+
+def _hold(hold: Hold) -> Task:
+    newly = "held.stdout is search('(?m)^(\\\\S+ set on hold|Adding versionlock)')"
+    task = {"name": "packages that are held", f"{BUILTIN}.shell": hold_command(hold), "register": "held"}
+    return task | {"changed_when": newly}
+
+
+def hold_command(hold: Hold) -> str:
+    """By apt-mark, or by dnf's plug-in; says what it newly holds."""
+    patterns = " ".join(f"'{pattern}'" for pattern in hold.patterns)
+    listed = f"dpkg-query --show --showformat '${{db:Status-Status}} ${{Package}}\\n' {patterns} 2>/dev/null"
+    apt = f"{listed} | sed -n 's/^installed //p' | xargs --no-run-if-empty apt-mark hold"
+    return f"if command -v dnf >/dev/null; then dnf -q versionlock add {patterns}; else {apt}; fi"
+
+
+def _module(module: Module) -> Task:
+    there = f"/sys/module/{module.name.replace('-', '_')}"
+    words = {"argv": ["modprobe", module.name], "creates": there}
+    return {"name": f"kernel module {module.name}", f"{BUILTIN}.command": words}
+
+
+_KINDS: dict[type, Callable[[Any], Task]] = {
+    Directory: _directory,
+    Symlink: _symlink,
+    Group: _group,
+    User: _user,
+    Module: _module,
+    Hold: _hold,
+}
+
+
+def running(unit: Unit) -> list[Task]:
+    """The unit enabled and running; then what it replaces stopped, where that is there."""
+    wanted = {"name": unit.name, "enabled": True, "state": "started"}
+    tasks: list[Task] = [{"name": unit.name, f"{BUILTIN}.systemd_service": wanted}]
+    for other in unit.replaces:
+        gone = {"name": other, "enabled": False, "state": "stopped"}
+        absent = "there is failed and 'Could not find' not in there.msg"
+        task = {"name": f"{other} off", f"{BUILTIN}.systemd_service": gone, "register": "there"}
+        tasks.append(task | {"failed_when": absent})
+    return tasks
+
+
+def restart(unit: Unit) -> Task:
+    """The handler that makes the unit read its files again; not every unit that should can reload."""
+    if unit.reload:
+        words = {"argv": ["systemctl", "reload-or-restart", "--", unit.name]}
+        return {"name": restart_name(unit), f"{BUILTIN}.command": words}
+    return {
+        "name": restart_name(unit),
+        f"{BUILTIN}.systemd_service": {"name": unit.name, "state": "restarted"},
+    }
+
+
+def restart_name(unit: Unit) -> str:
+    """What tasks notify."""
+    return f"{'reload' if unit.reload else 'restart'} {unit.name}"
+
+
+def _mode(mode: int) -> str:
+    return f"{mode:04o}"

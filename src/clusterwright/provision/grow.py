@@ -1,0 +1,107 @@
+"""Hosts join a running cluster: they are made ready while nothing runs there, and only then is Slurm told."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from clusterwright.config.names import fold
+from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.files import write_whole
+from clusterwright.edge.ssh import Remote
+from clusterwright.errors import WrightError
+from clusterwright.provision.apply import apply
+from clusterwright.provision.change.fields import Said
+from clusterwright.provision.report import Report
+
+# slurmd waits up to 30 s between two tries to register with a slurmctld that did not know it.
+READY_S = 90
+READY = {"IDLE", "MIXED", "ALLOCATED", "COMPLETING"}
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The hosts to add, the file as it is to be, and where it lies."""
+
+    path: Path
+    after: Said
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What became of it: the new hosts, then all others; the states in which Slurm sees the new ones."""
+
+    new: Report
+    others: Report | None
+    states: dict[str, str]
+
+    @property
+    def ok(self) -> bool:
+        """True when every host is as wanted, and Slurm has the new ones."""
+        done = self.new.ok and self.others is not None and self.others.ok
+        return done and all(state in READY for state in self.states.values())
+
+
+def look(growth: Growth, remote: Remote) -> Report:
+    """What the whole change would do; all new hosts have to answer before anything is changed.
+
+    Raises:
+        WrightError: new hosts that do not answer, each with its words.
+    """
+    report = apply(growth.after.cluster, str(growth.path), remote, dry_run=True)
+    silent = [host for host in report.hosts if host.host in growth.hosts and not host.ok]
+    if silent:
+        words = "\n".join(f"{host.host}: {host.error}" for host in silent)
+        raise WrightError.of(
+            "new-hosts-silent",
+            f"of the new hosts {fold([host.host for host in silent])} did not answer as a host should:\n{words}",
+            "mend that, or leave them out; the file and the cluster are as they were",
+        )
+    return report
+
+
+def grow(growth: Growth, remote: Remote, say: Say, *, clock: Clock | None = None) -> Grown:
+    """New hosts first, then the file, then all others: control hosts, and the rest as an apply does.
+
+    Each step may be cut short: the same command then goes on where it stopped.
+    """
+    clock = clock or SystemClock()
+    cluster, source = growth.after.cluster, str(growth.path)
+    say(f"{fold(growth.hosts)}: made ready, while nothing runs there")
+    new = apply(cluster, source, remote, only=frozenset(growth.hosts))
+    if not new.ok:
+        return Grown(new, None, {})
+    if growth.path.read_text() != growth.after.source.text:
+        write_whole(growth.path, growth.after.source.text, mode=growth.path.stat().st_mode & 0o777)
+        say(f"{growth.path}: written")
+    say("the others: told of the new hosts")
+    others = apply(cluster, source, remote)
+    if not others.ok and cluster.control.name in {host.host for host in others.hosts if not host.ok}:
+        return Grown(new, others, {})
+    compute = tuple(host for host in growth.hosts if cluster.host(host).group.role == "compute")
+    return Grown(new, others, wait_for(remote, cluster.control.name, compute, clock))
+
+
+def wait_for(remote: Remote, control: str, hosts: tuple[str, ...], clock: Clock) -> dict[str, str]:
+    """The states of the hosts, as soon as Slurm can use all of them, or when it should have long ago."""
+    started = clock.monotonic()
+    while True:
+        found = states(remote, control, hosts)
+        if all(state in READY for state in found.values()) or clock.monotonic() - started > READY_S:
+            return found
+        clock.sleep(1)
+
+
+def states(remote: Remote, control: str, hosts: tuple[str, ...]) -> dict[str, str]:
+    """Slurm's word for each host's state; a `*` says that it does not answer, `UNKNOWN` that there is no such host."""
+    if not hosts:
+        return {}
+    command = f"sinfo --noheader --Node --nodes={shlex.quote(','.join(hosts))} --format='%N %T'"
+    rows = [line.split() for line in remote.run(control, command).out.splitlines()]
+    found = {row[0]: row[1].upper().rstrip("~#!%$@^-+") for row in rows if len(row) == 2}
+    return {host: found.get(host, "UNKNOWN") for host in hosts}

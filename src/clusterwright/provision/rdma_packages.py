@@ -1,0 +1,35 @@
+"""What the packages of RDMA drivers, opensm and MPI are called, by who made them; `rdma_packages.csv` has the names."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.resources import Package
+
+_TABLE = Path(__file__).with_suffix(".csv")
+
+
+def rdma_packages(cluster: Cluster, part: Literal["drivers", "opensm", "mpi"]) -> tuple[Package, ...]:
+    """The packages of one part; NVIDIA's drivers in the version that the file names."""
+    rdma = cluster.rdma
+    if rdma is None:
+        return ()
+    version = (rdma.driver_version or "") if part == "drivers" else ""
+    return tuple(
+        Package(name=row["package"], version=version)
+        for row in _rows()
+        if row["driver"] == rdma.driver
+        and row["part"] == part
+        and distribution(cluster).family in row["family"].split()
+    )
+
+
+@cache
+def _rows() -> tuple[dict[str, str], ...]:
+    with _TABLE.open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))

@@ -1,0 +1,122 @@
+"""Hosts are rebooted for what they were changed for, and looked at before they take jobs again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import fold
+from clusterwright.edge.clock import Clock
+from clusterwright.edge.ssh import Remote, fan_out
+from clusterwright.onhost.provision.reboots import BOOT_ID
+from clusterwright.provision.as_root import as_root
+from clusterwright.provision.drain import REASON, Say
+from clusterwright.units import format_duration
+
+BOOT_S = 900.0  # a server with 2 TB of memory and 8 GPUs tests itself for ten minutes before it boots
+SETTLE_S = 90.0  # daemons and links settle after a boot; a check that still fails then has found something
+POLL_S = 2.0
+BY_SYSTEMD = "systemctl --no-block reboot"
+
+Look = Callable[[tuple[str, ...]], Mapping[str, str]]
+
+
+def nothing_wrong(_hosts: tuple[str, ...]) -> Mapping[str, str]:
+    """For those who have no checks to ask."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Reboots:
+    """How hosts of one apply are rebooted; `look` says what is wrong with hosts that are back, by host."""
+
+    cluster: Cluster
+    remote: Remote
+    clock: Clock
+    say: Say
+    when: str
+    look: Look = nothing_wrong
+    boot_s: float = BOOT_S
+
+    def make(self, boots: Mapping[str, str]) -> dict[str, str]:
+        """These hosts, by their boot id of now, are booted anew; those where that did not end well, and why."""
+        if not boots:
+            return {}
+        starts = self._slurmd_starts(boots)
+        self.say(f"{fold(list(boots))}: rebooting")
+        fan_out(boots, lambda host: self.remote.run(host, as_root(self.cluster, BY_SYSTEMD), timeout_s=30))
+        begun = self.clock.monotonic()
+        troubles = self._until(boots, lambda left: self._not_back(left, boots), self.boot_s)
+        back = [host for host in boots if host not in troubles]
+        if back:
+            self.say(f"{fold(back)}: back after {format_duration(round(self.clock.monotonic() - begun))}")
+        troubles |= self._until(back, lambda left: self._not_in_slurm(left, starts), SETTLE_S)
+        there = [host for host in back if host not in troubles]
+        troubles |= self._until(there, lambda left: dict(self.look(tuple(left))), SETTLE_S)
+        if good := [host for host in there if host not in troubles]:
+            self.say(f"{fold(good)}: checked after the boot")
+        self._tell_slurm(troubles)
+        return troubles
+
+    def _until(
+        self, hosts: Mapping[str, str] | list[str], ask: Callable[[list[str]], dict[str, str]], limit_s: float
+    ) -> dict[str, str]:
+        """What is still wrong with each host when the time is over; a host that is well is not asked again."""
+        end = self.clock.monotonic() + limit_s
+        left = ask(list(hosts)) if hosts else {}
+        while left and self.clock.monotonic() < end:
+            self.clock.sleep(POLL_S)
+            left = ask(list(left))
+        return left
+
+    def _not_back(self, hosts: list[str], boots: Mapping[str, str]) -> dict[str, str]:
+        done = fan_out(hosts, lambda host: self.remote.run(host, f"cat {BOOT_ID}", timeout_s=15))
+        limit = format_duration(round(self.boot_s))
+        words = {
+            host: f"it did not shut down within {limit}: `systemctl list-jobs` there says what holds it"
+            if one.ok and one.out.strip() == boots[host]
+            else f"it did not come back within {limit} of its reboot: look at its console"
+            for host, one in done.items()
+        }
+        return {
+            host: why
+            for host, why in words.items()
+            if not done[host].ok or not done[host].out.strip() or done[host].out.strip() == boots[host]
+        }
+
+    def _slurmd_starts(self, hosts: Mapping[str, str] | list[str]) -> dict[str, str]:
+        """When slurmd started, as slurmctld has it, and whether it answers; of hosts that are Slurm's."""
+        ours = [host.name for host in self.cluster.hosts("compute") if host.name in hosts]
+        if not ours:
+            return {}
+        words = f"scontrol --oneliner show node {shlex.quote(','.join(ours))}"
+        done = self.remote.run(self.cluster.control.name, as_root(self.cluster, words), timeout_s=60)
+        rows = [
+            dict(re.findall(r"(NodeName|State|SlurmdStartTime)=(\S+)", line))
+            for line in done.out.splitlines()
+        ]
+        return {
+            row["NodeName"]: "" if re.search(r"NOT_RESPONDING|\*|INVAL", row.get("State", "")) else start
+            for row in rows
+            if "NodeName" in row and (start := row.get("SlurmdStartTime", "")) is not None
+        }
+
+    def _not_in_slurm(self, hosts: list[str], before: Mapping[str, str]) -> dict[str, str]:
+        """Slurmctld has heard of the slurmd of this boot."""
+        now = self._slurmd_starts(hosts)
+        names = {host.name for host in self.cluster.hosts("compute")}
+        return {
+            host: "its slurmd has not come back to slurmctld: `journalctl -u slurmd` there says why"
+            for host in hosts
+            if host in names and now.get(host, "") in ("", before.get(host))
+        }
+
+    def _tell_slurm(self, troubles: Mapping[str, str]) -> None:
+        """The reason that Slurm shows is the one why it stays drained; it still begins as our drains do."""
+        for host, why in troubles.items():
+            reason = shlex.quote(f"{REASON} {self.when}: {why.partition(':')[0]}"[:200])
+            words = f"scontrol update NodeName={host} State=DRAIN Reason={reason}"
+            self.remote.run(self.cluster.control.name, as_root(self.cluster, words), timeout_s=60)

@@ -1,0 +1,135 @@
+"""The file's teams, users and qualities of service as rows of Slurm's accounting.
+
+A row has a `kind`, a `name`, and the settings that are ours; a setting without a value is taken away. What a row
+does not name stays as it is. `GrpTRES gres/gpu` is one part of GrpTRES.
+"""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.people import Team
+from clusterwright.config.slurm import Partition, Qos
+from clusterwright.provision.render.slurm_nodes import GPU_BILLED, headroom_qos
+from clusterwright.units import MINUTE_S
+
+Row = dict[str, str]
+
+NORMAL, ROOT = (
+    "normal",
+    "root",
+)  # what every slurmdbd has: the first quality of service, the uppermost account
+GPU = "gres/gpu"  # a TRES, as slurm.conf names it
+
+
+def account_rows(cluster: Cluster) -> tuple[Row, ...]:
+    """Qualities of service, then teams from the uppermost down, then who is in them."""
+    return (*qos_rows(cluster), *_teams(cluster), *_members(cluster), *_people(cluster))
+
+
+def qos_names(cluster: Cluster) -> tuple[Row, ...]:
+    """What slurm.conf gives to partitions: slurmctld ends, or forgets it, where a name is unknown at its start."""
+    return tuple({"kind": "qos", "name": row["name"]} for row in qos_rows(cluster))
+
+
+def qos_rows(cluster: Cluster) -> tuple[Row, ...]:
+    """Those of the file, and one for each partition with head-room."""
+    return (
+        *(_qos(name, qos) for name, qos in cluster.qos.items()),
+        *(_headroom(cluster, name, part) for name, part in cluster.partitions.items() if keeps(part)),
+    )
+
+
+def keeps(partition: Partition) -> bool:
+    """True where the partition keeps head-room."""
+    return partition.headroom_percent > 0
+
+
+def headroom_gpus(cluster: Cluster, partition: Partition) -> int:
+    """The most GPUs that its jobs may hold together."""
+    groups = [cluster.nodes[name] for name in partition.nodes]
+    gpus = sum(group.gpus.count * len(group.names()) for group in groups if group.gpus)
+    return gpus * (100 - partition.headroom_percent) // 100
+
+
+def _headroom(cluster: Cluster, name: str, partition: Partition) -> Row:
+    """In what is billed, not in GPUs: Slurm drops a team's limit of a TRES where a partition limits the same one.
+
+    It counts the CPUs and the memory that belong to a GPU as well, without which a GPU is no room.
+    """
+    most = headroom_gpus(cluster, partition) * GPU_BILLED
+    return {"kind": "qos", "name": headroom_qos(name), "Flags": "DenyOnLimit", "GrpTRES billing": str(most)}
+
+
+def _qos(name: str, qos: Qos) -> Row:
+    return {
+        "kind": "qos",
+        "name": name,
+        "Priority": str(qos.priority),
+        "Preempt": ",".join(sorted(qos.preempts)),
+        "PreemptMode": qos.when_preempted,
+        "GraceTime": str(qos.grace or 0),
+        "MaxWall": _number(qos.max_time and -(-qos.max_time // MINUTE_S)),
+        f"GrpTRES {GPU}": _number(qos.max_gpus),
+        f"MaxTRESPerJob {GPU}": _number(qos.max_gpus_per_job),
+        f"MaxTRESPerUser {GPU}": _number(qos.max_gpus_per_user),
+        "MaxJobsPerUser": _number(qos.max_jobs_per_user),
+        "Flags": "DenyOnLimit",  # a job that could never run is refused, and does not wait for ever
+    }
+
+
+def _teams(cluster: Cluster) -> tuple[Row, ...]:
+    """A parent before its parts."""
+    order = sorted(cluster.teams, key=lambda name: _depth(cluster.teams, name))
+    return tuple(_team(cluster, name, cluster.teams[name]) for name in order)
+
+
+def _team(cluster: Cluster, name: str, team: Team) -> Row:
+    qos = {one for one, what in cluster.qos.items() if not what.teams or name in what.teams}
+    if NORMAL not in cluster.qos or not qos:
+        qos.add(NORMAL)  # it is there for all, unless the file keeps it for some
+    return {
+        "kind": "account",
+        "name": name,
+        "Parent": team.parent or ROOT,
+        "Fairshare": str(team.shares),
+        f"GrpTRES {GPU}": _number(team.max_gpus),
+        "GrpJobs": _number(team.max_jobs),
+        "QOS": ",".join(sorted(qos)),
+        "DefaultQOS": NORMAL if NORMAL in qos else min(qos),
+    }
+
+
+def _members(cluster: Cluster) -> tuple[Row, ...]:
+    """One row for each user in each team. Members of a team share equally, unless somebody said otherwise by hand."""
+    return tuple(
+        {
+            "kind": "user",
+            "name": name,
+            "account": team,
+            f"GrpTRES {GPU}": _number(cluster.teams[team].max_gpus_per_user),
+        }
+        for name, user in cluster.users.items()
+        for team in dict.fromkeys((user.team, *user.also_in))
+    )
+
+
+def _people(cluster: Cluster) -> tuple[Row, ...]:
+    """What a user is beyond the teams."""
+    return tuple(
+        {
+            "kind": "person",
+            "name": name,
+            "DefaultAccount": user.team,
+            "AdminLevel": "Administrator" if user.admin else "None",
+        }
+        for name, user in cluster.users.items()
+    )
+
+
+def _depth(teams: dict[str, Team], name: str) -> int:
+    parent = teams[name].parent
+    return 1 + _depth(teams, parent) if parent else 0
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,22 @@
+"""Where programs keep what they have fetched or compiled, as variables that they read."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster
+
+# Large, fetched once, then only read: one copy for all hosts.
+SHARED = {"HF_HOME": "huggingface", "TORCH_HOME": "torch"}
+# Many small files and locks: a folder that all hosts share makes ranks wait for each other.
+LOCAL = {
+    "PIP_CACHE_DIR": "pip", "UV_CACHE_DIR": "uv", "TRITON_CACHE_DIR": "triton",
+    "TORCHINDUCTOR_CACHE_DIR": "inductor", "CUDA_CACHE_PATH": "cuda", "APPTAINER_CACHEDIR": "apptainer",
+}  # fmt: skip
+
+
+def caches(cluster: Cluster) -> dict[str, str]:
+    """Variable to folder, which is the user's own; what the file does not place stays where programs put it."""
+    where = cluster.environments.caches
+    shared = {name: f"{where.shared}/$USER/{folder}" for name, folder in SHARED.items() if where.shared}
+    local = {name: f"{where.local}/$USER/{folder}" for name, folder in LOCAL.items() if where.local}
+    # uv links from its cache into environments, which it cannot where those are on another file system
+    return shared | local | ({"UV_LINK_MODE": "copy"} if where.local else {})

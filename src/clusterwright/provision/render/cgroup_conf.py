@@ -1,0 +1,36 @@
+"""cgroup.conf: what a job is held to."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.once import once
+from clusterwright.provision.render.slurm_releases import cgroup_plugin, enable_controllers, release_of
+
+
+@once
+def cgroup_conf(cluster: Cluster, header: str) -> str:
+    """Devices and memory always; cores where they are real.
+
+    CgroupAutomount is never written: control groups are mounted by systemd, and since 23.11 the key is an error.
+    """
+    cores = "no" if cluster.lab else "yes"
+    return f"""{header}
+# A job sees the GPUs that it was given and no others.
+ConstrainDevices=yes
+
+# A job that outgrows its memory is ended, not its neighbours.
+ConstrainRAMSpace=yes
+ConstrainSwapSpace=no
+
+# Cores{": the CPUs of a virtual host are modelled, so there is nothing to bind to" if cluster.lab else ""}.
+ConstrainCores={cores}
+{_version(cluster)}"""
+
+
+def _version(cluster: Cluster) -> str:
+    of, wanted = release_of(cluster), cluster.slurm.cgroup
+    plugin = cgroup_plugin(of, wanted)
+    text = f"\n# The file says so (slurm.cgroup).\nCgroupPlugin={plugin}\n" if plugin else ""
+    if enable_controllers(of, wanted, cluster.os):
+        text += "\n# This systemd hands no controllers on to slurmd.\nEnableControllers=yes\n"
+    return text

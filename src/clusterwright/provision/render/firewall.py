@@ -1,0 +1,83 @@
+"""The firewall of a host, for nft(8): a table of our own, so that other tables stay as they are."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.once import once
+from clusterwright.provision.render.firewall_table import (
+    Opening,
+    Peers,
+    Range,
+    openings,
+    own_networks,
+    strangers,
+)
+
+
+def firewall(cluster: Cluster, host: Host, header: str) -> str:
+    """What may come in; the rest is dropped. What goes out, and what is passed on, is not looked at."""
+    rows = openings(cluster, host)
+    peers = tuple(dict.fromkeys(row.peers for row in rows if row.peers.ranges))
+    return f"""{header}
+# Replaced as a whole: the empty table makes the deletion safe the first time.
+# No rule for what is passed on: bridges of containers work as before.
+table inet clusterwright {{}}
+delete table inet clusterwright
+
+table inet clusterwright {{
+{_sets(cluster, peers)}
+  chain input {{
+    type filter hook input priority filter; policy drop;
+    ct state established,related accept
+    ct state invalid drop
+    iif lo accept
+{_impostors(own_networks(cluster, host))}
+    # ICMP and ICMPv6 by number: a small system has no /etc/protocols.
+    meta l4proto {{ 1, 58 }} accept comment "errors, echo, and IPv6's own neighbours"
+    udp sport 67 udp dport 68 accept comment "an address by DHCP"
+    ip6 saddr fe80::/10 udp sport 547 udp dport 546 accept comment "an address by DHCPv6"
+
+{"".join(_rule(cluster, row) for row in rows)}  }}
+}}
+"""
+
+
+@once
+def _sets(_cluster: Cluster, peers: tuple[Peers, ...]) -> str:
+    """The same on all hosts of a group, of which there may be thousands."""
+    return "".join(_set(each) for each in peers)
+
+
+def _set(peers: Peers) -> str:
+    return f"""  set {peers.name} {{
+    type ipv4_addr
+    flags interval
+    elements = {{ {", ".join(_range(each) for each in peers.ranges)} }}
+  }}
+"""
+
+
+def _range(span: Range) -> str:
+    first, last = span
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _impostors(networks: tuple[IPv4Network, ...]) -> str:
+    """An address of a network of ours comes by that network's own port, or it is made up."""
+    if not networks:
+        return ""
+    listed = ", ".join(map(str, networks))
+    return f'    ip saddr {{ {listed} }} fib saddr . iif oif missing drop comment "a made-up address"\n'
+
+
+def _rule(cluster: Cluster, row: Opening) -> str:
+    words = [f"ip daddr {row.to}"]
+    if row.peers.ranges:
+        words.append(f"ip saddr @{row.peers.name}")
+    elif others := strangers(cluster):
+        words.append(f"ip saddr != {{ {', '.join(map(str, others))} }}")
+    first, last = row.ports
+    words.append(f"{row.protocol} dport {first if first == last else f'{first}-{last}'}")
+    return f'    {" ".join(words)} accept comment "{row.service}: {row.why}"\n'

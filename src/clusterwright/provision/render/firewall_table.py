@@ -1,0 +1,211 @@
+"""What each host serves to whom: the one table that every firewall program's rules are written from.
+
+What is not in it is dropped. Forwarded packets are nobody's business here, so bridges of containers go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
+from typing import Literal
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.networks import NetworkName
+from clusterwright.config.once import once
+from clusterwright.config.storage import Beegfs, Gpfs, Lustre, Nfs
+from clusterwright.provision.render.slurm_settings import CONTROL_PORT, NODE_PORT
+
+ACCOUNTING_PORT = 6819  # slurmdbd.conf(5), DbdPort
+EXPORTER_PORT = 9100  # node_exporter's registered default
+OWN_EXPORTER_PORT = 9105  # ours; of Prometheus's list of ports, nobody's who would be on such a host
+NFS_PORT = 2049  # NFSv4 needs no other
+BEEGFS_PORT = 8004  # connClientPort (BeeGFS, network ports)
+TIME_PORT = 123  # RFC 5905
+LUSTRE_PORT = 988  # Lustre manual, "accept_port": servers open connections to clients as well
+GPFS_PORT = 1191  # IBM Storage Scale, "tscTcpPort": every daemon talks to every other
+FREE_PORTS = (1024, 65535)  # what a process of a user may take (ip(7), ip_unprivileged_port_start)
+
+# Who is meant, by the roles of hosts.
+ROLES = {
+    "hosts": ("control", "compute", "login"),
+    "compute": ("compute",),
+    "daemons": ("control", "compute"),
+    "front": ("control", "login"),
+    "control": ("control",),
+}
+
+Range = tuple[IPv4Address, IPv4Address]
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """Who may connect: a name for a set of rules, and addresses. No addresses: anyone but the other networks."""
+
+    name: str
+    ranges: tuple[Range, ...]
+
+    def hold(self, address: IPv4Address) -> bool:
+        """True when the address is one of them."""
+        return any(first <= address <= last for first, last in self.ranges)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """One thing that a host serves: ports, at which of its addresses, on which network, to whom, and why."""
+
+    service: str
+    protocol: Literal["tcp", "udp"]
+    ports: tuple[int, int]
+    network: NetworkName
+    to: IPv4Address | IPv4Network
+    peers: Peers
+    why: str
+
+
+def openings(cluster: Cluster, host: Host) -> tuple[Opening, ...]:
+    """All that the host serves, in a fixed order."""
+    rows = (_ssh(cluster, host), *_slurm(cluster, host), *_trainings(cluster, host), *_rest(cluster, host))
+    return tuple(row for row in rows if row.peers.ranges or row.peers.name == "anyone")
+
+
+def strangers(cluster: Cluster) -> tuple[IPv4Network, ...]:
+    """Networks of the cluster that are not for management: `anyone` does not mean what lies there."""
+    named = cluster.networks.named()
+    return tuple(network.subnet for name, network in named.items() if name != "management")
+
+
+def own_networks(cluster: Cluster, host: Host) -> tuple[IPv4Network, ...]:
+    """Networks that reach this host by one port alone, so that a sender on another port is an impostor."""
+    named = cluster.networks.named()
+    return tuple(named[name].subnet for name in host.addresses if name in named and named[name].rails == 1)
+
+
+def lets_in(cluster: Cluster, host: Host, source: str, port: int) -> bool:
+    """True when a TCP connection from there to the host's management address passes; not for IPv6."""
+    try:
+        address = IPv4Address(source)
+    except ValueError:
+        return False
+    return any(
+        row.protocol == "tcp"
+        and (host.management in row.to if isinstance(row.to, IPv4Network) else host.management == row.to)
+        and row.ports[0] <= port <= row.ports[1]
+        and (row.peers.hold(address) or (not row.peers.ranges and _outside(cluster, address)))
+        for row in openings(cluster, host)
+    )
+
+
+def _outside(cluster: Cluster, address: IPv4Address) -> bool:
+    return not any(address in subnet for subnet in strangers(cluster))
+
+
+def _ssh(cluster: Cluster, host: Host) -> Opening:
+    """Hosts of the cluster reach each other by ssh, whatever `ssh_from` says."""
+    peers = Peers("anyone", ())
+    if cluster.security.ssh_from:
+        nets = [_span(subnet) for subnet in cluster.security.ssh_from]
+        peers = Peers("ssh_from", _joined([*nets, *_hosts(cluster, "hosts", "management").ranges]))
+    return Opening(
+        "ssh", "tcp", (cluster.ssh.port,) * 2, "management", host.management, peers, "SSH"
+    )  # fmt: skip
+
+
+def _slurm(cluster: Cluster, host: Host) -> Iterator[Opening]:
+    role, to = host.group.role, host.management
+    every = _hosts(cluster, "hosts", "management")
+    if role == "control":
+        yield _tcp("slurmctld", CONTROL_PORT, to, every, "commands and slurmd; configless files too")
+    if role == "compute":
+        yield _tcp("slurmd", NODE_PORT, to, every, "slurmctld, srun, and slurmd's own tree")
+    if cluster.accountant is not None and host.name == cluster.accountant.name:
+        asking = _hosts(cluster, "front", "management")
+        yield _tcp("slurmdbd", ACCOUNTING_PORT, to, asking, "slurmctld, and sacct where users are")
+    peers = _hosts(cluster, "daemons", "management")
+    why = "srun and salloc hear slurmctld and their steps (SrunPortRange)"
+    yield Opening("srun", "tcp", cluster.slurm.ports, "management", to, peers, why)
+
+
+def _trainings(cluster: Cluster, host: Host) -> Iterator[Opening]:
+    """Between compute hosts: gradients on the compute network, meeting by host name on the management network."""
+    if host.group.role != "compute":
+        return
+    names: tuple[tuple[NetworkName, str], ...] = (
+        ("compute", "Gloo and NCCL take any free port"),
+        ("management", "torchrun, PMIx and our supervisor meet by host name, on any free port"),
+    )
+    for network, why in names:
+        if network not in host.addresses:
+            continue
+        many = cluster.networks.named()[network].rails > 1
+        subnet = cluster.networks.named()[network].subnet
+        to = subnet if many else host.addresses[network]
+        peers = _hosts(cluster, "compute", network)
+        if many:  # the file names the first rail's address alone
+            peers = Peers(f"subnet_{network}", (_span(subnet),))
+        protocols: tuple[Literal["tcp", "udp"], ...] = ("tcp", "udp") if network == "compute" else ("tcp",)
+        for protocol in protocols:
+            yield Opening("trainings", protocol, FREE_PORTS, network, to, peers, why)
+
+
+def _rest(cluster: Cluster, host: Host) -> Iterator[Opening]:
+    management = host.management
+    every = _hosts(cluster, "hosts", "management")
+    if host.group.role == "control":
+        why = "clocks follow the control hosts"
+        yield Opening("time", "udp", (TIME_PORT, TIME_PORT), "management", management, every, why)
+    if cluster.monitoring.node_exporter:
+        subnet = Peers("subnet_management", (_span(cluster.networks.management.subnet),))
+        yield _tcp("node_exporter", EXPORTER_PORT, management, subnet, "host metrics")
+    if cluster.monitoring.exporter:
+        asking = _hosts(cluster, "control", "management")
+        yield _tcp("exporter", OWN_EXPORTER_PORT, management, asking, "metrics of GPUs, jobs and Slurm")
+    yield from _storage(cluster, host)
+
+
+def _storage(cluster: Cluster, host: Host) -> Iterator[Opening]:
+    """On the storage network where the host is on it, else on the management network."""
+    network: NetworkName = "storage" if "storage" in host.addresses else "management"
+    to, subnet = host.addresses[network], cluster.networks.named()[network].subnet
+    around = Peers(f"subnet_{network}", (_span(subnet),))
+    folders = cluster.storage.values()
+    if any(isinstance(folder, Nfs) and folder.server == host.name for folder in folders):
+        clients = _hosts(cluster, "hosts", network)
+        yield _tcp("nfs", NFS_PORT, to, clients, "shared folders", network)
+    if any(isinstance(folder, Lustre) for folder in folders):
+        yield _tcp("lustre", LUSTRE_PORT, to, around, "its servers connect back", network)
+    if any(isinstance(folder, Beegfs) for folder in folders):
+        port, why = (BEEGFS_PORT, BEEGFS_PORT), "its servers answer and call back by datagrams"
+        yield Opening("beegfs", "udp", port, network, to, around, why)
+    if any(isinstance(folder, Gpfs) for folder in folders):
+        yield _tcp("gpfs", GPFS_PORT, to, around, "its daemons connect to each other", network)
+
+
+def _tcp(
+    service: str, port: int, to: IPv4Address, peers: Peers, why: str, network: NetworkName = "management"
+) -> Opening:
+    return Opening(service, "tcp", (port, port), network, to, peers, why)
+
+
+@once
+def _hosts(cluster: Cluster, who: str, network: NetworkName) -> Peers:
+    """The addresses that some of the hosts have on a network."""
+    roles = ROLES[who]
+    hosts = (host for host in cluster.hosts() if host.group.role in roles)
+    spans = [(host.addresses[network],) * 2 for host in hosts if network in host.addresses]
+    return Peers(f"{who}_{network}", _joined(spans))
+
+
+def _span(subnet: IPv4Network) -> Range:
+    return (subnet[0], subnet[-1])
+
+
+def _joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """In order; what overlaps or is next to each other is one: 1,024 hosts in a row are one range."""
+    spans: list[Range] = []
+    for first, last in sorted(ranges):
+        if spans and int(first) <= int(spans[-1][1]) + 1:
+            spans[-1] = (spans[-1][0], max(spans[-1][1], last))
+        else:
+            spans.append((first, last))
+    return tuple(spans)

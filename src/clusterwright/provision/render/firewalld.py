@@ -1,0 +1,78 @@
+"""The firewall of a host for firewalld(1): a zone for each network, one for all else, sets of addresses.
+
+Each zone drops what no rule of it names; which rules there are is said by `firewall_table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import IPv4Network, summarize_address_range
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.render.firewall_table import Opening, Peers, openings
+
+FOLDER = "/etc/firewalld"
+OUTSIDE = "cw-outside"  # a zone's name has at most 17 letters (firewalld.zone(5))
+
+XML = '<?xml version="1.0" encoding="utf-8"?>\n'
+CONF = """
+# Also for interfaces that nobody has put into a zone.
+DefaultZone={zone}
+
+# A packet is judged by one zone alone.
+AllowZoneDrifting=no
+"""
+# By number of the protocol's name in firewalld's own list; without these there is no path MTU and no IPv6.
+ICMP = """  <rule family="ipv4"><protocol value="icmp"/><accept/></rule>
+  <rule family="ipv6"><protocol value="ipv6-icmp"/><accept/></rule>
+"""
+
+
+def firewalld(cluster: Cluster, host: Host, source: str) -> dict[str, str]:
+    """Every file below /etc/firewalld, by its whole path; `source` is the name of the cluster file."""
+    rows = openings(cluster, host)
+    sets = {row.peers.name: row.peers for row in rows if row.peers.ranges}
+    zones = {f"cw-{name}": network.subnet for name, network in cluster.networks.named().items()}
+    mark = f"made by clusterwright from {source}, do not edit"
+    files = {f"{FOLDER}/firewalld.conf": f"# {mark}\n" + CONF.format(zone=OUTSIDE)}
+    for name, peers in sets.items():
+        files[f"{FOLDER}/ipsets/cw-{name}.xml"] = _set(peers, mark)
+    for zone, subnet in zones.items():
+        inside = [row for row in rows if f"cw-{row.network}" == zone]
+        files[f"{FOLDER}/zones/{zone}.xml"] = _zone(zone, (subnet,), inside, mark)
+    outside = [row for row in rows if row.service == "ssh"]
+    files[f"{FOLDER}/zones/{OUTSIDE}.xml"] = _zone(OUTSIDE, (), outside, mark)
+    return files
+
+
+def _set(peers: Peers, mark: str) -> str:
+    nets = [net for first, last in peers.ranges for net in summarize_address_range(first, last)]
+    entries = "".join(f"  <entry>{_plain(net)}</entry>\n" for net in nets)
+    return (
+        f'{XML}<!-- {mark} -->\n<ipset type="hash:net">\n  <short>{peers.name}</short>\n{entries}</ipset>\n'
+    )
+
+
+def _zone(name: str, sources: Iterable[IPv4Network], rows: Iterable[Opening], mark: str) -> str:
+    """DHCPv6 asks from link-local addresses, which no network of ours holds, so its answer comes from outside."""
+    own = "".join(f'  <source address="{source}"/>\n' for source in sources)
+    dhcp = "" if own else '  <service name="dhcpv6-client"/>\n'
+    return (
+        f'{XML}<!-- {mark} -->\n<zone target="DROP">\n  <short>{name}</short>\n'
+        f"{own}{dhcp}{ICMP}{''.join(_rule(row) for row in rows)}</zone>\n"
+    )
+
+
+def _rule(row: Opening) -> str:
+    first, last = row.ports
+    ports = f"{first}" if first == last else f"{first}-{last}"
+    source = f'<source ipset="cw-{row.peers.name}"/>' if row.peers.ranges else ""
+    return (
+        f"  <!-- {row.service}: {row.why} -->\n"
+        f'  <rule family="ipv4">{source}<destination address="{row.to}"/>'
+        f'<port port="{ports}" protocol="{row.protocol}"/><accept/></rule>\n'
+    )
+
+
+def _plain(net: IPv4Network) -> str:
+    return str(net.network_address) if net.prefixlen == net.max_prefixlen else str(net)

@@ -1,0 +1,96 @@
+"""The programs around jobs: shell texts that are the same everywhere, and what the cluster file declares for a host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.networks import NetworkName
+from clusterwright.config.storage import Local
+
+FOLDER = "/etc/slurm/clusterwright"
+PROGRAMS = ("prolog", "epilog", "health", "unkillable", "task_prolog")
+_SHARED = ("common", "probes", "gpus", "counters", "share", "xids", "xids.awk")
+_TEXTS = Path(__file__).with_name("hooks")
+_LAYER = {"infiniband": "InfiniBand", "roce": "Ethernet"}  # as the kernel calls it
+_PROBE_S = 1  # ours: what a prolog waits for one probe at most; a job should not notice it
+_CLOCK_OFF_S = (
+    1.0  # as check/checks/clock_offset: further apart, lines of two hosts' logs cannot be put in order
+)
+_LEAST_KIB = 256 * 1024  # ours: below it slurmd, munge and the journal begin to fail one by one
+
+
+def hook_texts(header: str) -> dict[str, str]:
+    """Every text that does not depend on the host, by its whole path."""
+    programs = {name: _with_header(name, header) for name in PROGRAMS}
+    shared = {name: _with_header(name, header) for name in _SHARED}
+    return {f"{FOLDER}/{name}": text for name, text in (programs | shared).items()}
+
+
+def declared(cluster: Cluster, host: Host, header: str) -> str:
+    """What the file says that the host has, as shell variables; quoted, though the file allows no such letters."""
+    gpus, scratch, networks = host.group.gpus, scratch_of(host), cluster.networks.named()
+    compute = networks.get("compute") if "compute" in host.group.addresses else None
+    layer = _LAYER.get(compute.kind, "") if compute else ""
+    mounts = [folder.path for folder in cluster.storage.values() if not isinstance(folder, Local)]
+    if cluster.lab is None:
+        mounts += [disk.mount for disk in host.group.disks if disk.mount]
+    rows = {
+        "GPU_FILES": " ".join(gpus.device_files()) if gpus else "",
+        "GPU_DRIVER": _driver(cluster) if gpus else "0",
+        "SCRATCH": scratch,
+        "SCRATCH_MOUNTED": "1" if scratch and cluster.lab is None else "0",
+        "MOUNTS": " ".join(dict.fromkeys(mounts)),
+        "NETWORKS": " ".join(f"{name}={networks[name].subnet}" for name in _with_addresses(cluster, host)),
+        "RDMA_PORTS": str(compute.rails if compute and layer else 0),
+        "RDMA_LAYER": layer,
+        "LOCAL": " ".join(dict.fromkeys(["/", "/tmp", "/var"])),  # noqa: S108 (looked at, not written to)
+        "LEAST_KIB": str(_LEAST_KIB),
+        "SWAP": "1" if cluster.system.swap else "0",
+        "PROBE_S": str(_PROBE_S),
+        "CLOCK_OFF_S": f"{_CLOCK_OFF_S:g}",
+        "MOST_DRAINED": str(cluster.slurm.most_drained_percent),
+        # A container's own journal has what was written to its /dev/kmsg; dmesg would show the machine's lines.
+        "KERNEL_LOG": "journalctl -k -b -q --no-pager -o short-monotonic" if cluster.lab else "dmesg",
+        "FIRST_USER": "1000",  # below are the system's own accounts (Debian policy 9.2.2, RHEL's login.defs)
+    } | _PLACES
+    return header + "".join(f"{name}='{value}'\n" for name, value in rows.items())
+
+
+def _with_addresses(cluster: Cluster, host: Host) -> list[NetworkName]:
+    """Networks without which no job starts or talks; IPoIB is none: jobs may do without."""
+    networks = cluster.networks.named()
+    return [name for name in host.group.addresses if networks[name].kind != "infiniband"]
+
+
+def _driver(cluster: Cluster) -> str:
+    """A lab's GPUs have a driver where a compiler could make it: nothing is missed where there is none."""
+    return "1" if cluster.lab is None else "if-there"
+
+
+def scratch_of(host: Host) -> str:
+    """Where the host's first local disk is mounted, if it has one."""
+    return next((disk.mount for disk in host.group.disks if disk.mount), "")
+
+
+_PLACES = {
+    "RUN": "/run/clusterwright/jobs",
+    "STATE": "/run/clusterwright",
+    "KEPT": "/var/lib/clusterwright/hooks",
+    "NVIDIA_SMI": "/usr/bin/nvidia-smi",
+    "DRIVER_FILES": "/proc/driver/nvidia/gpus",
+    "ADDRESSES": "ip -o -4 address",
+    "LINKS": "/sys/class/net",
+    "RDMA": "/sys/class/infiniband",
+    "MOUNT_TABLE": "/proc/self/mounts",
+    "SWAP_TABLE": "/proc/swaps",
+    "VMSTAT": "/proc/vmstat",
+}
+
+
+def _with_header(name: str, header: str) -> str:
+    text = (_TEXTS / name).read_text()
+    if not text.startswith("#!"):
+        return header + text
+    first, _, rest = text.partition("\n")
+    return f"{first}\n{header}{rest}"

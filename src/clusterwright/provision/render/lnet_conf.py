@@ -1,0 +1,38 @@
+"""lnet.conf: which networks Lustre travels on, told by addresses, as interfaces have other names on every host."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network
+
+from clusterwright.config.cluster import Cluster
+
+ALL = 255
+
+
+def lnet_network(cluster: Cluster) -> str:
+    """LNet's name for the network on which the servers are reached."""
+    storage = cluster.networks.storage or cluster.networks.management
+    return "o2ib" if storage.kind in {"infiniband", "roce"} else "tcp"
+
+
+def lnet_conf(cluster: Cluster) -> str:
+    """One network: a host that had two would be asked for on the one that its servers do not reach."""
+    network = cluster.networks.storage or cluster.networks.management
+    return f"""# o2ib is RDMA (InfiniBand, RoCE), tcp anything else; the interface is the one with such an address.
+ip2nets:
+  - net-spec: {lnet_network(cluster)}
+    ip-range:
+      0: {address_pattern(network.subnet)}
+"""
+
+
+def address_pattern(subnet: IPv4Network) -> str:
+    """`10.77.2.*`, `10.77.[0-3].*`: as LNet writes the addresses of a network."""
+    first, last = (str(address).split(".") for address in (subnet[0], subnet[-1]))
+    return ".".join(_octet(int(low), int(high)) for low, high in zip(first, last, strict=True))
+
+
+def _octet(low: int, high: int) -> str:
+    if low == high:
+        return str(low)
+    return "*" if (low, high) == (0, ALL) else f"[{low}-{high}]"

@@ -1,0 +1,53 @@
+"""What MariaDB is told: to serve slurmdbd on its own host, and nobody else."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.units import MiB
+
+DATABASE, USER = "slurm_acct_db", "slurm"
+SQL = "/etc/clusterwright/slurmdbd.sql"
+
+# Slurm's accounting page: 5 to 50 % of the memory, log files larger than the default, 900 s for a lock. Above
+# 16 GiB, and a log of 1 GiB, the databases of even large sites fit whole (a job is 1 to 2 kB).
+_SHARE, _LEAST_MIB, _MOST_MIB, _MOST_LOG_MIB = 16, 128, 16 * 1024, 1024
+_LAB_POOL_MIB, _LAB_LOG_MIB = (
+    128,
+    4,
+)  # a lab's host claims memory that it has not; the log is that of its image
+
+
+def mariadb_conf(cluster: Cluster, host: Host, header: str) -> str:
+    """Settings that come after the distribution's own."""
+    pool = max(_LEAST_MIB, min(_MOST_MIB, host.group.memory // MiB // _SHARE))
+    log = min(_MOST_LOG_MIB, pool // 4)
+    if cluster.lab:
+        pool, log = _LAB_POOL_MIB, _LAB_LOG_MIB
+    return f"""{header}[mysqld]
+# Only slurmdbd asks, over the socket of this host.
+skip-networking
+
+# A sixteenth of the memory for tables; Slurm's accounting page asks for the other two.
+innodb_buffer_pool_size={pool}M
+innodb_log_file_size={log}M
+innodb_lock_wait_timeout=900
+
+# Makes the database and its user at every start, where they are missing.
+init_file={SQL}
+{_OLD_RHEL if cluster.os in {"rocky-8", "alma-8"} else ""}"""
+
+
+_OLD_RHEL = """
+# MariaDB 10.3 knows accounts by their socket only with this; later releases have it built in.
+[mariadb-10.3]
+plugin_load_add=auth_socket
+"""
+
+
+def database_sql(header: str) -> str:
+    """One statement a line, each of which changes nothing the second time."""
+    return f"""{header}CREATE DATABASE IF NOT EXISTS {DATABASE};
+CREATE USER IF NOT EXISTS {USER}@localhost IDENTIFIED VIA unix_socket;
+ALTER USER {USER}@localhost IDENTIFIED VIA unix_socket;
+GRANT ALL ON {DATABASE}.* TO {USER}@localhost;
+"""

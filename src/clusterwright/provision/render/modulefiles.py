@@ -1,0 +1,69 @@
+"""Modules of `module load`, as Tcl for Environment Modules and as Lua for Lmod."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from clusterwright.config.cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """What loading it does: a line for people, folders before others, variables, and what cannot be loaded with it."""
+
+    name: str
+    what: str
+    before: tuple[tuple[str, str], ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    family: str = ""
+
+
+def modules_of(cluster: Cluster) -> tuple[Module, ...]:
+    """One for CUDA where the file names a release, one for each environment, one for each image."""
+    found = [_cuda(cluster.software.cuda)] if cluster.software.cuda else []
+    found += [_python(name, one.path, one.kind) for name, one in cluster.environments.python.items()]
+    found += [_image(name, image) for name, image in cluster.environments.images.items()]
+    return tuple(found)
+
+
+def _cuda(release: str) -> Module:
+    short = ".".join(release.split(".")[:2])
+    home = f"/usr/local/cuda-{short}"
+    before = (("PATH", f"{home}/bin"), ("LD_LIBRARY_PATH", f"{home}/lib64"), ("CPATH", f"{home}/include"))
+    return Module(f"cuda/{short}", f"CUDA {short}", before, (("CUDA_HOME", home),), family="cuda")
+
+
+def _python(name: str, path: str, kind: str) -> Module:
+    where = ("VIRTUAL_ENV", path) if kind == "venv" else ("CONDA_PREFIX", path)
+    return Module(
+        f"python/{name}", f"Python environment {path}", (("PATH", f"{path}/bin"),), (where,), "python"
+    )
+
+
+def _image(name: str, image: str) -> Module:
+    """Commands of Slurm read SRUN_CONTAINER and SBATCH_CONTAINER; an image of another kind is only named."""
+    bundle = image.startswith("/") and not image.endswith((".sqsh", ".sif"))
+    slurms = (("SRUN_CONTAINER", image), ("SBATCH_CONTAINER", image)) if bundle else ()
+    return Module(f"image/{name}", f"image {image}", (), (("CLUSTERWRIGHT_IMAGE", image), *slurms), "image")
+
+
+def tcl(module: Module, header: str) -> str:
+    """The first line is how the program knows a module."""
+    lines = [f"module-whatis {_quoted(module.what)}", f"conflict {module.family}"]
+    lines += [f"prepend-path {name} {_quoted(path)}" for name, path in module.before]
+    lines += [f"setenv {name} {_quoted(text)}" for name, text in module.variables]
+    return "#%Module1.0\n" + header + "\n".join(lines) + "\n"
+
+
+def lua(module: Module, header: str) -> str:
+    """The same for Lmod, which puts a module of the same family in the other's place."""
+    lines = [f"whatis({json.dumps(module.what)})", f"family({json.dumps(module.family)})"]
+    lines += [f"prepend_path({json.dumps(name)}, {json.dumps(path)})" for name, path in module.before]
+    lines += [f"setenv({json.dumps(name)}, {json.dumps(text)})" for name, text in module.variables]
+    return header + "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """In braces nothing is replaced; what may stand in the cluster file has none."""
+    return "{" + text + "}"

@@ -1,0 +1,123 @@
+"""Who is told of which alert, when, and what is kept quiet; as JSON, which is YAML as well."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from clusterwright.catalog.watch.alert import Severity, alerts
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.receivers import Email, Receiver, Slack, Webhook
+
+ALERTMANAGER_PORT, NOTIFY_PORT = 9093, 9098
+SECRETS = "/etc/clusterwright/receivers"
+NOTIFY = f"http://127.0.0.1:{NOTIFY_PORT}"
+# A fault has mostly shown all its faces within a few seconds; with scrapes each 5 s and rules each 5 s a page comes
+# within 20 s. What goes on is said again after four hours; what is added to it, such as a second fault of the host,
+# within a quarter of a minute.
+GROUP_WAIT, GROUP_INTERVAL, REPEAT = "4s", "15s", "4h"
+HEARTBEAT = "30s"
+_LEVELS: tuple[Severity, ...] = ("info", "warning", "critical")
+_OF_HOSTS = "gpu|fabric|host|monitoring|slurm"
+
+Json = dict[str, Any]
+
+
+def alertmanager_conf(cluster: Cluster) -> str:
+    """/etc/prometheus/alertmanager.yml; secrets are in files of their own, which it names."""
+    told = {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
+    document = {
+        "route": {
+            "receiver": "nobody", "group_by": ["cluster", "incident"], "group_wait": GROUP_WAIT,
+            "group_interval": GROUP_INTERVAL, "repeat_interval": REPEAT,
+            "routes": [*_quiet(), *(_route(name, one) for name, one in told.items())],
+        },
+        "inhibit_rules": inhibitions(),
+        "receivers": [
+            {"name": "nobody"},
+            {"name": "heartbeat", "webhook_configs": [_hook(f"{NOTIFY}/heartbeat", resolved=False)]},
+            *(_receiver(cluster.name, name, one) for name, one in told.items()),
+        ],
+    }  # fmt: skip
+    return json.dumps(document, indent=1) + "\n"
+
+
+def inhibitions() -> list[Json]:
+    """A host that is down, or drained on purpose, mutes what lies on it; each alert says what else mutes it."""
+    found = [
+        _mute('alertname="NodeDown"', ['alertname!="NodeDown"'], ["cluster", "node"], node=True),
+        _mute('alertname="SeveralNodesDown"', ['alertname="NodeDown"'], ["cluster"]),
+        _mute('alertname="Drained"', [f'component=~"{_OF_HOSTS}"'], ["cluster", "node"], node=True),
+    ]
+    for one in alerts():
+        for source, equal in one.muted_by.items():
+            found.append(_mute(f'alertname="{source}"', [f'alertname="{one.name}"'], ["cluster", *equal]))
+    return found
+
+
+def _mute(source: str, target: list[str], equal: list[str], *, node: bool = False) -> Json:
+    """With `node`, only what has one: two alerts without a label are equal in it."""
+    told = [*target, 'severity!="none"', *(['node!=""'] if node else [])]
+    return {"source_matchers": [source], "target_matchers": told, "equal": equal}
+
+
+def _quiet() -> list[Json]:
+    return [
+        {
+            "matchers": ['alertname="Watchdog"'], "receiver": "heartbeat", "group_by": ["alertname"],
+            "group_wait": "0s", "group_interval": HEARTBEAT, "repeat_interval": HEARTBEAT,
+        },
+        {"matchers": ['severity="none"'], "receiver": "nobody"},
+    ]  # fmt: skip
+
+
+def _route(name: str, one: Receiver) -> Json:
+    levels = "|".join(_LEVELS[_LEVELS.index(one.severity) :])
+    return {"matchers": [f'severity=~"{levels}"'], "receiver": f"to {name}", "continue": True}
+
+
+def _receiver(cluster: str, name: str, one: Receiver) -> Json:
+    found: Json = {"name": f"to {name}"}
+    secret = f"{SECRETS}/{name}"
+    if isinstance(one, Email):
+        return found | {"email_configs": [_mail(cluster, one, secret)]}
+    if isinstance(one, Slack):
+        return found | {"slack_configs": [_slack(secret)]}
+    if isinstance(one, Webhook):
+        hook = _hook(one.url)
+        if one.secret_file is not None:
+            hook["http_config"] = {"authorization": {"credentials_file": secret}}
+        return found | {"webhook_configs": [hook]}
+    return found | {"webhook_configs": [_hook(f"{NOTIFY}/to/{name}")]}
+
+
+def _hook(url: str, *, resolved: bool = True) -> Json:
+    return {"url": url, "send_resolved": resolved}
+
+
+_LINES = (
+    "{{ range .Alerts }}{{ .Annotations.summary }}\n{{ .Annotations.description }}\n"
+    "{{ .Annotations.mend }}\n{{ .Annotations.runbook_url }}\n\n{{ end }}"
+)
+
+
+def _mail(cluster: str, one: Email, secret: str) -> Json:
+    title = (
+        "[{{ .Status | toUpper }}{{ if gt (len .Alerts) 1 }} {{ len .Alerts }}{{ end }}] "
+        f"{cluster}: {{{{ (index .Alerts 0).Annotations.summary }}}}"
+    )
+    found: Json = {
+        "to": ", ".join(one.to), "from": one.sender, "smarthost": one.server, "require_tls": one.tls,
+        "send_resolved": True, "headers": {"Subject": title}, "text": _LINES, "html": "",
+    }  # fmt: skip
+    if one.user is not None:
+        found |= {"auth_username": one.user, "auth_password_file": secret}
+    return found
+
+
+def _slack(secret: str) -> Json:
+    return {
+        "api_url_file": secret, "send_resolved": True, "text": _LINES,
+        "title": "[{{ .Status | toUpper }}] {{ .GroupLabels.cluster }}: {{ .GroupLabels.incident }}",
+        "title_link": "{{ .ExternalURL }}",
+    }  # fmt: skip

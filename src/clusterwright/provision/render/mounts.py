@@ -1,0 +1,65 @@
+"""A mount as a systemd unit: what is mounted where, and each option with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from clusterwright.config.field import Cost
+from clusterwright.provision.resources import File, MountPoint, Unit, mount_unit_name
+
+# A server that does not answer holds up a boot, and an apply, by this much and no more; the timer tries again.
+PATIENCE_S = 90  # systemd's own DefaultTimeoutStartSec
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One mount option, and why it is there; options of the site's have no reason of ours."""
+
+    text: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mounted:
+    """One mount; `after` are units that have to run first, and `remote` what comes over a network."""
+
+    what: str
+    where: str
+    kind: str
+    options: tuple[Option, ...]
+    after: tuple[str, ...] = ()
+    remote: bool = True
+    kernels: Mapping[str, str] | None = None
+
+    def resources(self, header: str) -> tuple[MountPoint, File, Unit]:
+        """The place looked at, the unit's file, and the unit: where it fails, the rest of the host is done."""
+        name = mount_unit_name(self.where)
+        path = f"/etc/systemd/system/{name}"
+        file = File(path=path, content=header + self._text(), cost=Cost.DRAIN)
+        point = MountPoint(
+            path=self.where, what=self.what, type=self.kind, unit=path, kernels=self.kernels or {}
+        )
+        return point, file, Unit(name=name, restart_on=(file.id,), alone=True)
+
+    def _text(self) -> str:
+        after = " ".join((*(("network-online.target",) if self.remote else ()), *self.after))
+        wants = f"After={after}\nWants={after}\n" if after else ""
+        return f"""[Unit]
+Description={self.where} ({self.kind})
+{wants}
+[Mount]
+What={self.what}
+Where={self.where}
+Type={self.kind}
+{reasons(self.options)}Options={",".join(option.text for option in self.options)}
+TimeoutSec={PATIENCE_S}
+
+[Install]
+WantedBy={"remote" if self.remote else "local"}-fs.target
+"""
+
+
+def reasons(options: Iterable[Option]) -> str:
+    """A comment for each option that has a reason."""
+    return "".join(f"# {option.text}: {option.why}\n" for option in options if option.why)

@@ -1,0 +1,71 @@
+"""How a folder is mounted over NFS, for training: each option with its reason and source."""
+
+from __future__ import annotations
+
+import math
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.storage import Nfs
+from clusterwright.provision.render.mounts import Option
+from clusterwright.units import GB
+
+GBIT = GB  # a second: 10^9, of bits as of bytes
+# Of one TCP connection: what one core of client and server carries (ours, of the order that ESnet's pages tell).
+CONNECTION = 10 * GBIT
+# nfs(5) takes 16; beyond 8 a filer's maker saw nothing more (Azure NetApp Files: Linux mount options).
+MOST = 8
+NCONNECT_SINCE = "5.3"  # nfs(5); RHEL 8.3 has it in its 4.18
+LARGEST = 1048576  # nfs(5): rsize, wsize
+
+_HARD = Option(
+    "hard", "a training waits for a server that reboots; soft would give it a torn file, without a word."
+)
+_NOAC = "asked for in the cluster file: every open and stat is a round trip to the server, and writes wait for it too."
+_POSITIVE = (
+    "a name that was not there is asked for again each time. Else a host that looked too early for what another one"
+    " writes (a rendezvous, a first checkpoint) is told `no such file` for up to a minute (acdirmax), and the start"
+    " hangs. What is there stays cached, which noac would lose."
+)
+
+
+def nfs_options(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:
+    """Ours, and then the site's, which win: mount takes the last of two."""
+    named = {option.partition("=")[0] for option in folder.options}
+    ours = [
+        Option(
+            "vers=4.2",
+            "one port for the firewall, locks without further daemons, holes and copies on the server.",
+        ),
+        _HARD,
+        Option("noatime", "reading a data set writes nothing: no time of last access for millions of files."),
+        Option(
+            f"rsize={LARGEST}", "the largest request there is: fewer round trips for checkpoints and shards."
+        ),
+        Option(f"wsize={LARGEST}", "likewise."),
+        *_connections(cluster),
+        *_attributes(cluster, folder),
+    ]
+    return (
+        *(option for option in ours if option.text.partition("=")[0] not in named),
+        *(Option(text) for text in folder.options),
+    )
+
+
+def _connections(cluster: Cluster) -> tuple[Option, ...]:
+    """By the rate of the network on which the server is reached."""
+    network = cluster.networks.storage or cluster.networks.management
+    count = min(MOST, math.ceil(network.rate / CONNECTION))
+    if count < 2:
+        return ()
+    gigabits = network.rate // GBIT
+    why = f"the network carries {gigabits} Gbit/s, and one TCP connection about 10: the work of one core."
+    return (Option(f"nconnect={count}", why),)
+
+
+def _attributes(cluster: Cluster, folder: Nfs) -> tuple[Option, ...]:
+    """Only where hosts wait for files of each other: in the folder of runs."""
+    if folder.noac:
+        return (Option("noac", _NOAC),)
+    if folder.path == cluster.shared_folder:
+        return (Option("lookupcache=positive", _POSITIVE),)
+    return ()

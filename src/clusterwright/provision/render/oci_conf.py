@@ -1,0 +1,27 @@
+"""oci.conf: how Slurm starts a step in an image. Read by the step itself, so a change costs nothing that runs."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster
+
+PROGRAM = "/opt/clusterwright/containers/in_image.py"
+STOPPED = "/opt/clusterwright/containers/stopped.json"
+STATE = "/run/clusterwright-oci"
+NAME = "%u.%j.%s.%t"  # user, job, step and task: one for each container of a host
+
+
+def oci_conf(_cluster: Cluster, header: str) -> str:
+    """The keys that every release since 21.08 takes.
+
+    Slurm sees all processes of a container and ends them itself, so what it would ask the runtime is answered
+    here. A root process that reads state of the user's would do what a user wrote there.
+    """
+    return f"""{header}
+# As the step's user: only files are the image's (see the program).
+RunTimeRun="exec python3 {PROGRAM} %b {NAME} %n"
+
+# Processes are in Slurm's own control group, which ends them; nothing is left to ask the runtime for.
+RunTimeQuery="cat {STOPPED}"
+RunTimeKill="true"
+RunTimeDelete="rm -rf {STATE}/{NAME} /tmp/slurm-{NAME}"
+"""

@@ -1,0 +1,104 @@
+"""Power saving, as slurm.conf and the keeper of the control host are told of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.names import fold
+from clusterwright.config.power_saving import PowerSaving, Program
+from clusterwright.provision.render.slurm_releases import release_of, suspend_states
+
+PROGRAMS = "/etc/slurm/clusterwright"
+# Servers with 8 GPUs and 2 TiB take 10 to 15 minutes from a reboot to sshd: memory training, firmware.
+REBOOT_S = 1200
+# Seen with 22.05: hosts had joined after 6 s, and the batch script began at the next half minute.
+_JOINED = f"""
+# slurmctld looks every 30 s whether the hosts of a job have booted; and at once when this ends, which waits for them.
+PrologSlurmctld={PROGRAMS}/power_joined
+"""
+
+
+def power(cluster: Cluster) -> str:
+    """Reboots by `scontrol reboot`, and switching idle hosts off where the file says how."""
+    saving = cluster.slurm.power_saving
+    reboot = """
+# `scontrol reboot ASAP HOST` reboots a host when its jobs have ended.
+RebootProgram=/usr/sbin/reboot
+"""
+    if saving is None:
+        return f"{reboot}ResumeTimeout={REBOOT_S}\n"
+    joined = _JOINED if saving.provider is not None else ""
+    return f"{reboot}{_why(saving)}{_programs(saving)}{_excepted(cluster, saving)}{joined}"
+
+
+def _why(saving: PowerSaving) -> str:
+    if saving.provider is None:
+        return """
+# Hosts idle for so many seconds are switched off by the site's program, and on when jobs wait for them.
+"""
+    return """
+# Hosts idle for so many seconds are switched off, and on when jobs wait for them. The programs end at once: a keeper
+# beside slurmctld (clusterwright-power.service) does it. One that does not come up in time is tried again, later.
+"""
+
+
+def _programs(saving: PowerSaving) -> str:
+    ours = saving.provider is not None
+    suspend = f"{PROGRAMS}/power_off" if ours else saving.suspend
+    resume = f"{PROGRAMS}/power_on" if ours else saving.resume
+    failed = f"ResumeFailProgram={PROGRAMS}/power_failed\n" if ours else ""
+    return f"""SuspendTime={saving.idle}
+SuspendProgram={suspend}
+SuspendTimeout={saving.suspend_timeout}
+ResumeProgram={resume}
+ResumeTimeout={saving.resume_timeout}
+{failed}"""
+
+
+def _excepted(cluster: Cluster, saving: PowerSaving) -> str:
+    """Groups that stay on; so many of the others; and states. Slurm wants those with a count first."""
+    keep = [host for group in saving.keep for host in cluster.nodes[group].names()]
+    rest = [host.name for host in switched(cluster)]
+    words = [f"{fold(rest)}:{saving.spares}"] if saving.spares and saving.provider else []
+    words += [fold(keep)] if keep else []
+    states = suspend_states(release_of(cluster))
+    return (f"SuspendExcNodes={','.join(words)}\n" if words else "") + (
+        f"SuspendExcStates={states}\n" if states else ""
+    )
+
+
+def switched(cluster: Cluster) -> tuple[Host, ...]:
+    """Compute hosts that may be switched off."""
+    saving = cluster.slurm.power_saving
+    return tuple(
+        host for host in cluster.hosts("compute") if saving is not None and host.group_name not in saving.keep
+    )
+
+
+def power_settings(cluster: Cluster, saving: PowerSaving) -> str:
+    """What the keeper reads; in a lab the lab holds the switch, whoever does it on metal."""
+    provider = _provider(cluster, saving)
+    bmc: Mapping[str, Any] = getattr(saving.provider, "bmc", {}) if provider["kind"] != "lab" else {}
+    hosts: dict[str, dict[str, str]] = {}
+    for host in switched(cluster):
+        place = next(index for index, name in host.group.places() if name == host.name)
+        hosts[host.name] = {"bmc": str(bmc[host.group_name] + place)} if host.group_name in bmc else {}
+    said = {
+        "provider": provider,
+        "hosts": hosts,
+        "resume_timeout": saving.resume_timeout,
+        "suspend_timeout": saving.suspend_timeout,
+        "spares": saving.spares,
+        "tries": saving.tries,
+        "retry_after": saving.retry_after,
+    }
+    return json.dumps(said, indent=1) + "\n"
+
+
+def _provider(cluster: Cluster, saving: PowerSaving) -> dict[str, Any]:
+    if saving.provider is None or (cluster.lab is not None and not isinstance(saving.provider, Program)):
+        return {"kind": "lab"}
+    return saving.provider.model_dump(mode="json", exclude={"bmc"})

@@ -1,0 +1,76 @@
+"""What programs on a host are told of its RDMA networks, and which way GPUs are reached; pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterwright.catalog.nvswitch import takes_open_modules
+from clusterwright.catalog.software import version
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.networks import NetworkName
+from clusterwright.provision.gpudirect import GpuDirect, gpudirect
+from clusterwright.units import GB
+
+RDMA_KINDS = ("infiniband", "roce")
+FOLDER = "/etc/clusterwright"
+TOPOLOGY = f"{FOLDER}/nccl-topology.xml"
+
+
+def rdma_networks(cluster: Cluster, host: Host) -> tuple[NetworkName, ...]:
+    """Networks of kind infiniband or roce that the host is on."""
+    networks = cluster.networks.named()
+    return tuple(name for name in host.addresses if networks[name].kind in RDMA_KINDS)
+
+
+def network_of(cluster: Cluster, host: Host, name: NetworkName) -> dict[str, Any]:
+    """One network as the programs of `agent/derive` take it; the same for all hosts of a group."""
+    networks = cluster.networks.named()
+    network = networks[name]
+    return {
+        "name": name,
+        "kind": network.kind,
+        "subnet": str(network.subnet),
+        "rails": network.rails,
+        "gbits": network.rate / GB,
+        "mtu": network.mtu,
+        "fabric": network.fabric,
+        "others": [str(other.subnet) for key, other in networks.items() if key != name],
+        "nics": list(host.group.nics) if name == "compute" else [],
+        "group": host.group_name,
+    }
+
+
+def told(cluster: Cluster, host: Host, prefix: str) -> dict[str, Any]:
+    """What both NCCL's and UCX's files are worked out from; `prefix` is that of their variables."""
+    rdma = cluster.rdma
+    networks = rdma_networks(cluster, host)
+    own = [name for name in ("compute", "management") if name in host.addresses]
+    return {
+        "network": network_of(cluster, host, "compute") if "compute" in networks else None,
+        "addresses": {name: str(host.addresses[name]) for name in own},
+        "variables": {name: text for name, text in cluster.jobs.variables.items() if name.startswith(prefix)},
+        "roce": rdma.roce.model_dump(mode="json") if rdma else {},
+        "topology": TOPOLOGY if rdma and rdma.topology_file else "",
+        "nccl": list(version(cluster.software.nccl)) if cluster.software.nccl else [],
+    }
+
+
+def way_to_gpus(cluster: Cluster, host: Host) -> GpuDirect | None:
+    """How the host's adapters reach its GPUs' memory; None where there is nothing to set up, or no way."""
+    rdma, driver = cluster.rdma, cluster.software.driver
+    if rdma is None or driver is None or host.group.gpus is None or not rdma_networks(cluster, host):
+        return None
+    if rdma.gpudirect != "auto":
+        return next((way for way in gpudirect() if way.name == rdma.gpudirect), None)
+    return next((way for way in gpudirect() if _fits(cluster, host, way)), None)
+
+
+def _fits(cluster: Cluster, host: Host, way: GpuDirect) -> bool:
+    """DMA-BUF is for the driver's open modules alone; `nvidia` says which of them are installed."""
+    rdma, software, gpus = cluster.rdma, cluster.software, host.group.gpus
+    if rdma is None or software.driver is None or gpus is None:
+        return False
+    closed = software.nvidia is not None and software.nvidia.kernel_modules == "proprietary"
+    if way.name == "dma-buf" and (closed or not takes_open_modules(gpus.model)):
+        return False
+    return way.fits(software.driver) and way.offered(cluster.os, rdma.driver)

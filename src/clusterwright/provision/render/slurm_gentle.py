@@ -1,0 +1,34 @@
+"""Which lines of slurm.conf a reload covers, so that no daemon is started anew for them.
+
+Before 23.11: keys that slurm.conf(5) does not mark with "a restart is required", and that slurmctld and slurmd
+of 22.05 were seen to take up. From 23.11 on a reload starts new daemons that take over, so that scontrol(1) names
+only ports and authentication; who a daemon runs as and where its state lies is added.
+"""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.provision.render.slurm_releases import reconfigures_by_new_process, release_of
+
+BY_RELOAD = (
+    "BatchStartTimeout", "EnforcePartLimits", "Epilog", "EpilogTimeout", "HealthCheckInterval",
+    "HealthCheckNodeState", "HealthCheckProgram", "JobRequeue", "KillWait", "LaunchParameters",
+    "MessageTimeout", "MinJobAge", "PartitionName", "PriorityDecayHalfLife", "PriorityMaxAge",
+    "PriorityWeightAge", "PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightQOS", "Prolog",
+    "PrologEpilogTimeout", "PrologTimeout", "PropagateResourceLimitsExcept", "RebootProgram", "ReconfigFlags",
+    "ResumeFailProgram", "ResumeProgram", "ResumeTimeout", "ReturnToService", "SchedulerParameters", "SlurmdTimeout",
+    "SuspendExcNodes", "SuspendExcStates", "SuspendProgram", "SuspendTime", "SuspendTimeout", "TreeWidth",
+    "UnkillableStepProgram", "UnkillableStepTimeout",
+)  # fmt: skip
+BY_RESTART = (
+    "AuthAltParameters", "AuthAltTypes", "AuthInfo", "AuthType", "ClusterName", "CredType", "PluginDir", "SlurmUser",
+    "SlurmctldHost", "SlurmctldParameters", "SlurmctldPidFile", "SlurmctldPort", "SlurmdPidFile", "SlurmdPort",
+    "SlurmdSpoolDir", "SlurmdUser", "StateSaveLocation",
+)  # fmt: skip
+
+
+def gentle(cluster: Cluster) -> str:
+    """A pattern for File.gentle: matches the beginning of each line that a reload covers."""
+    if reconfigures_by_new_process(release_of(cluster)):
+        return f"(?i)(?!({'|'.join(BY_RESTART)})\\s*=)"
+    return f"(?i)({'|'.join(BY_RELOAD)})\\s*="

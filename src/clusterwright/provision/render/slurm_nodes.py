@@ -1,0 +1,140 @@
+"""Lines of nodes and of partitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import fold
+from clusterwright.config.nodes import NodeGroup
+from clusterwright.config.slurm import Partition
+from clusterwright.units import GiB, MiB, format_slurm_time
+
+NODES = """
+# Memory in MiB: 31/32 of what is built in (kernel and firmware keep the rest).
+# MemSpecLimit of it is the system's own.
+"""
+PARTITIONS = """
+# A job that asks for no CPUs and no memory gets the share of its GPUs, or the memory of its CPUs, not all of the host.
+"""
+BILLED = """# Billing: a GPU is 100, and the CPUs or the memory that are a GPU's share are 100 too.
+"""
+GPU_BILLED = 100  # a choice: any number does, as long as it is the same in all partitions
+
+Row = tuple[str, str]
+
+
+def nodes(cluster: Cluster) -> str:
+    """One line for each compute group."""
+    groups = [group for group in cluster.nodes.values() if group.role == "compute" and group.names()]
+    return NODES + "".join(_line(_node(group)) for group in groups)
+
+
+def partitions(cluster: Cluster) -> str:
+    """One line for each partition."""
+    lines = [_line([*_partition(cluster, name, part)]) for name, part in cluster.partitions.items()]
+    return (
+        PARTITIONS + (BILLED if any("TRESBillingWeights" in line for line in lines) else "") + "".join(lines)
+    )
+
+
+def usable_memory_mib(group: NodeGroup) -> int:
+    """What slurmd will find at least. A host that finds less than RealMemory is drained.
+
+    A kernel keeps 64 of every 4096 bytes for itself (struct page: 1.6 %), firmware and the crash kernel about
+    as much again: hence 31/32 of what the file says.
+    """
+    return group.memory // MiB * 31 // 32
+
+
+def free_memory_mib(group: NodeGroup) -> int:
+    """What is left of it for jobs."""
+    return usable_memory_mib(group) - group.memory_reserved // MiB
+
+
+def _node(group: NodeGroup) -> list[Row]:
+    rows = [
+        ("NodeName", fold(group.names())),
+        ("Sockets", str(group.cpus.sockets)),
+        ("CoresPerSocket", str(group.cpus.cores_per_socket)),
+        ("ThreadsPerCore", str(group.cpus.threads_per_core)),
+        ("RealMemory", str(usable_memory_mib(group))),
+        ("MemSpecLimit", str(group.memory_reserved // MiB)),
+    ]
+    if group.gpus:
+        rows.append(("Gres", f"gpu:{group.gpus.model}:{group.gpus.count}"))
+    return [*rows, ("State", "UNKNOWN")]
+
+
+def _partition(cluster: Cluster, name: str, partition: Partition) -> Iterator[Row]:
+    groups = [cluster.nodes[group] for group in partition.nodes]
+    yield "PartitionName", name
+    yield "Nodes", fold([host for group in groups for host in group.names()])
+    yield "Default", "YES" if partition.default else "NO"
+    yield from _limits(partition)
+    yield from _shares(groups, partition)
+    if cluster.accounting.enabled:
+        yield from _billing(groups)
+    yield from _admission(cluster, name, partition)
+    yield "State", "UP"
+
+
+def _limits(partition: Partition) -> Iterator[Row]:
+    yield "MaxTime", format_slurm_time(partition.max_time)
+    if partition.default_time is not None:
+        yield "DefaultTime", format_slurm_time(partition.default_time)
+    if partition.max_nodes is not None:
+        yield "MaxNodes", str(partition.max_nodes)
+    if partition.priority != 1:  # Slurm's own
+        yield "PriorityTier", str(partition.priority)
+    if partition.exclusive:
+        yield "OverSubscribe", "EXCLUSIVE"
+
+
+def _shares(groups: list[NodeGroup], partition: Partition) -> Iterator[Row]:
+    """The smallest host's share per CPU, and per GPU for jobs that ask for GPUs."""
+    yield "DefMemPerCPU", str(min(free_memory_mib(group) // group.cpus.threads for group in groups))
+    with_gpus = [(group, group.gpus.count) for group in groups if group.gpus]
+    if with_gpus:
+        cpus = min(group.cpus.threads // count for group, count in with_gpus)
+        memory = min(free_memory_mib(group) // count for group, count in with_gpus)
+        if partition.memory_per_gpu is not None:
+            memory = partition.memory_per_gpu // MiB
+        yield "DefCpuPerGPU", str(max(1, partition.cpus_per_gpu or cpus))
+        yield "DefMemPerGPU", str(memory)
+
+
+def _billing(groups: list[NodeGroup]) -> Iterator[Row]:
+    """Without weights Slurm charges CPUs alone, and a job of eight GPUs and one CPU would be nearly free."""
+    with_gpus = [(group, group.gpus.count) for group in groups if group.gpus]
+    if with_gpus:
+        cpu = min(GPU_BILLED * count / group.cpus.threads for group, count in with_gpus)
+        memory = min(GPU_BILLED * count / (free_memory_mib(group) * MiB / GiB) for group, count in with_gpus)
+        # Rounded down: CPUs and memory of all GPUs are never billed above the GPUs, which head-room counts exactly.
+        cpu, memory = math.floor(cpu * 100) / 100, math.floor(memory * 100) / 100
+        yield "TRESBillingWeights", f"CPU={cpu:.2f},Mem={memory:.2f}G,GRES/gpu={GPU_BILLED}"
+
+
+def _admission(cluster: Cluster, name: str, partition: Partition) -> Iterator[Row]:
+    """Teams are Unix groups. Qualities of service need accounting."""
+    if partition.teams:
+        yield "AllowGroups", ",".join(partition.teams)
+    if not cluster.accounting.enabled:
+        return
+    if partition.qos:
+        yield "AllowQos", ",".join(partition.qos)
+    if partition.headroom_percent:
+        yield "QoS", headroom_qos(name)
+
+
+def headroom_qos(partition: str) -> str:
+    """The quality of service of the partition itself, whose limit leaves room (decision 0004).
+
+    In lower case: sacctmgr keeps names so, whatever it was given.
+    """
+    return f"headroom-{partition.lower()}"
+
+
+def _line(rows: list[Row]) -> str:
+    return " ".join(f"{key}={value}" for key, value in rows) + "\n"

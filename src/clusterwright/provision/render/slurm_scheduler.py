@@ -1,0 +1,30 @@
+"""The backfill scheduler, for long jobs over many hosts beside short ones."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster
+
+DAY_MIN = 1440
+LONGEST_WINDOW_MIN = 43200  # slurm.conf(5): bf_window is at most 30 days
+SLOTS = 2880  # of the plan: as many as Slurm's own default of a day has halves of minutes
+
+
+def scheduler(cluster: Cluster) -> str:
+    """Words of SchedulerParameters, which stand in one line with those of other parts."""
+    window = window_min(cluster)
+    return f"""
+# The plan reaches as far as the longest job, or a large job never finds its start and small ones overtake it for
+# ever; it is coarser then, to be as quick. It goes on where it was interrupted, and looks at a thousand jobs.
+SchedulerParameters=bf_window={window},bf_resolution={resolution_s(window)},bf_continue,bf_max_job_test=1000
+"""
+
+
+def window_min(cluster: Cluster) -> int:
+    """The longest time that any partition allows, in minutes."""
+    longest = max((-(-part.max_time // 60) for part in cluster.partitions.values()), default=0)
+    return min(LONGEST_WINDOW_MIN, max(DAY_MIN, longest))
+
+
+def resolution_s(window: int) -> int:
+    """A minute, Slurm's default, up to two days; then so many seconds that the plan has as many slots."""
+    return max(60, min(600, -(-window * 60 // SLOTS)))

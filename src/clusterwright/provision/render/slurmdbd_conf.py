@@ -1,0 +1,42 @@
+"""slurmdbd.conf, on the one host that keeps the accounts."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.provision.render.firewall_table import ACCOUNTING_PORT
+from clusterwright.provision.render.mariadb_conf import DATABASE, USER
+from clusterwright.units import DAY_S
+
+LOG = "/var/log/slurm/slurmdbd.log"
+
+
+def slurmdbd_conf(cluster: Cluster, header: str) -> str:
+    """The whole file; without a password, for there is none."""
+    host = cluster.accountant
+    if host is None:
+        raise AssertionError("accounting is off")
+    keep = f"{-(-cluster.accounting.keep // DAY_S)}days"
+    return f"""{header}
+# Where it runs, and as whom.
+DbdHost={host.name}
+DbdAddr={host.management}
+DbdPort={ACCOUNTING_PORT}
+SlurmUser=slurm
+AuthType=auth/munge
+LogFile={LOG}
+PidFile=/run/slurmdbd.pid
+
+# Its database, on the same host. MariaDB knows the account slurm by its socket, so there is no password to lose.
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser={USER}
+StorageLoc={DATABASE}
+
+# How long single jobs, steps and events are kept. Sums per hour, day and month stay for good: they are small.
+PurgeJobAfter={keep}
+PurgeStepAfter={keep}
+PurgeSuspendAfter={keep}
+PurgeEventAfter={keep}
+PurgeResvAfter={keep}
+PurgeTXNAfter={keep}
+"""

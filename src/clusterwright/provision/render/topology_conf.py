@@ -1,0 +1,73 @@
+"""topology.conf and, from Slurm 25.05 on, topology.yaml: which hosts hang on which switch, or share a block."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import fold
+from clusterwright.config.once import once
+from clusterwright.provision.render.slurm_releases import block_sizes, release_of, topology_file
+from clusterwright.provision.render.topology import Blocks, Tree, blocks_of, kind_of, tree_of
+
+
+@once
+def topology(cluster: Cluster, header: str) -> tuple[str, str] | None:
+    """The file's name and its text, as the release reads it; None where Slurm is told nothing."""
+    kind = kind_of(cluster)
+    if kind == "none":
+        return None
+    name = topology_file(release_of(cluster))
+    if name == "topology.yaml":
+        return name, header + (
+            _yaml_tree(tree_of(cluster)) if kind == "tree" else _yaml_blocks(blocks_of(cluster))
+        )
+    return name, topology_conf(cluster, header)
+
+
+def topology_conf(cluster: Cluster, header: str) -> str:
+    """A line for each switch, leaves first, or for each block."""
+    if kind_of(cluster) == "block":
+        return header + _block_lines(blocks_of(cluster), block_sizes(release_of(cluster)))
+    tree = tree_of(cluster)
+    lines = [f"SwitchName={switch} Nodes={fold(hosts)}\n" for switch, hosts in tree.leaves.items()]
+    lines += [f"SwitchName={switch} Switches={','.join(under)}\n" for switch, under in tree.above.items()]
+    return "".join([header, *lines])
+
+
+def _block_lines(found: Blocks, sizes: str) -> str:
+    lines = [f"BlockName={name} Nodes={fold(hosts)}\n" for name, hosts in found.blocks.items()]
+    smallest = found.sizes[0]
+    numbers = (
+        found.sizes
+        if sizes == "BlockSizes"
+        else [(size // smallest).bit_length() - 1 for size in found.sizes]
+    )
+    return "".join([*lines, f"{sizes}={','.join(map(str, numbers))}\n"])
+
+
+def _yaml_tree(tree: Tree) -> str:
+    rows = [
+        f"      - switch: {switch}\n        nodes: {_text(fold(hosts))}\n"
+        for switch, hosts in tree.leaves.items()
+    ]
+    rows += [
+        f"      - switch: {switch}\n        children: {','.join(under)}\n"
+        for switch, under in tree.above.items()
+    ]
+    return "- topology: network\n  cluster_default: true\n  tree:\n    switches:\n" + "".join(rows)
+
+
+def _yaml_blocks(found: Blocks) -> str:
+    rows = [
+        f"      - block: {name}\n        nodes: {_text(fold(hosts))}\n"
+        for name, hosts in found.blocks.items()
+    ]
+    sizes = "".join(f"      - {size}\n" for size in found.sizes)
+    return (
+        f"- topology: network\n  cluster_default: true\n  block:\n    block_sizes:\n{sizes}    blocks:\n"
+        + "".join(rows)
+    )
+
+
+def _text(hostlist: str) -> str:
+    """In quotes: YAML takes brackets for a list where a value begins with one, and a name may look like a number."""
+    return f'"{hostlist}"'

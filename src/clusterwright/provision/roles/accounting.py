@@ -1,0 +1,58 @@
+"""Accounting: MariaDB and slurmdbd on one control host."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.provision.distribution import distribution, slurm_packages
+from clusterwright.provision.render.mariadb_conf import SQL, database_sql, mariadb_conf
+from clusterwright.provision.render.slurmdbd_conf import slurmdbd_conf
+from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+
+AFTER = ("munge", "slurm")
+_MUNGE_KEY = "file:/etc/munge/munge.key"
+
+_DROP_IN = """[Unit]
+# slurmdbd waits 5 s where it finds no database.
+After=mariadb.service
+
+[Service]
+# Started is when it answers: slurmctld ends at once where it does not, and making the tables takes seconds.
+ExecStartPost=-/usr/bin/timeout 60 /bin/sh -c 'until ss -Hltn "sport = :6819" | grep -q .; do sleep 0.2; done'
+
+# A daemon that died is started again.
+Restart=on-failure
+RestartSec=2
+"""
+
+
+def accounting(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """The database and the daemon before it; nothing on other hosts."""
+    if cluster.accountant is None or host.name != cluster.accountant.name:
+        return ()
+    system = distribution(cluster)
+    sql = File(path=SQL, content=database_sql(given.header()), cost=Cost.RESTART)
+    settings = File(
+        path=f"{system.path('/etc/mysql/mariadb.conf.d')}/70-clusterwright.cnf",
+        content=mariadb_conf(cluster, host, given.header()),
+        cost=Cost.RESTART,
+    )
+    # Any other mode than 0600, or another owner, is fatal to slurmdbd.
+    conf = File(
+        path="/etc/slurm/slurmdbd.conf",
+        content=slurmdbd_conf(cluster, given.header()),
+        owner="slurm",
+        group="slurm",
+        mode=0o600,
+        cost=Cost.RESTART,
+    )
+    drop_in = File(
+        path="/etc/systemd/system/slurmdbd.service.d/clusterwright.conf", content=given.header() + _DROP_IN
+    )
+    return (
+        Package(name=system.package("mariadb-server")),
+        *slurm_packages(cluster, "slurmdbd"),
+        *(sql, settings, conf, drop_in),
+        Unit(name="mariadb.service", restart_on=(sql.id, settings.id), alone=True),
+        Unit(name="slurmdbd.service", restart_on=(conf.id, drop_in.id, _MUNGE_KEY), alone=True),
+    )

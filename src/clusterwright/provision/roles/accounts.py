@@ -1,0 +1,56 @@
+"""Teams and users, with the same ids on every host; admins may use sudo."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.storage import Nfs
+from clusterwright.provision.alike import alike
+from clusterwright.provision.resources import File, Given, Group, Package, Resource, User
+
+AFTER = ("base",)
+
+HOME = "/home"
+
+
+@alike
+def accounts(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """A team is a group; a user's own team is the primary one, `also_in` are further ones.
+
+    Where /home is a shared folder, homes are made by its server alone, whose accounts are there first.
+    """
+    server = homes_from(cluster)
+    return (
+        *(Group(name=name, gid=team.gid) for name, team in cluster.teams.items()),
+        *(
+            User(
+                name=name,
+                uid=user.uid,
+                group=user.team,
+                groups=user.also_in,
+                not_in=tuple(team for team in cluster.teams if team not in (user.team, *user.also_in)),
+                password=cluster.security.password_login,
+                home=server in (None, host.name),
+            )
+            for name, user in cluster.users.items()
+        ),
+        *_sudo(cluster, given.header()),
+    )
+
+
+def homes_from(cluster: Cluster) -> str | None:
+    """The server of /home; None where each host has homes of its own."""
+    folders = cluster.storage.values()
+    return next((one.server for one in folders if isinstance(one, Nfs) and one.path == HOME), None)
+
+
+def _sudo(cluster: Cluster, header: str) -> tuple[Resource, ...]:
+    """Admins may do everything, without a password: they have none, only keys."""
+    admins = [name for name, user in cluster.users.items() if user.admin]
+    if not admins:
+        return ()
+    text = header + "".join(f"{name} ALL=(ALL:ALL) NOPASSWD: ALL\n" for name in admins)
+    check = ("visudo", "-cf", "{}")
+    return (
+        Package(name="sudo"),
+        File(path="/etc/sudoers.d/clusterwright", content=text, mode=0o440, validate=check),
+    )

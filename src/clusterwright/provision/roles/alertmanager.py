@@ -1,0 +1,69 @@
+"""Alertmanager on the control host's loopback: who is told, and what is kept quiet."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.receivers import Zabbix
+from clusterwright.provision.render.monitoring.alertmanager import (
+    ALERTMANAGER_PORT,
+    SECRETS,
+    alertmanager_conf,
+)
+from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+
+AFTER = ("prometheus",)
+
+OWNER = "prometheus"  # Debian's and Ubuntu's packages run both under it
+DROP_IN = """[Service]
+Restart=always
+RestartSec=5
+
+[Unit]
+StartLimitIntervalSec=0
+"""
+
+
+def secret_files(cluster: Cluster) -> dict[str, tuple[str, bool]]:
+    """By receiver that is told: its file on the machine that applies, and whether that holds an address."""
+    told = {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
+    return {
+        name: (str(one.secret_file), one.kind not in ("email", "webhook"))
+        for name, one in told.items()
+        if not isinstance(one, Zabbix) and one.secret_file is not None
+    }
+
+
+def alertmanager(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """No gossip with others of its kind, so no port but loopback's; what is secret is in files of its own."""
+    if not cluster.monitoring.prometheus or host.name != cluster.control.name:
+        return ()
+    header = given.header()
+    words = f"--web.listen-address=127.0.0.1:{ALERTMANAGER_PORT} --cluster.listen-address="
+    if cluster.monitoring.external_url:
+        words += f" --web.external-url={cluster.monitoring.external_url} --web.route-prefix=/"
+    settings = File(path="/etc/default/prometheus-alertmanager", content=f'{header}ARGS="{words}"\n')
+    conf = File(
+        path="/etc/prometheus/alertmanager.yml", content=header + alertmanager_conf(cluster),
+        gentle=".*", validate=("amtool", "check-config", "{}"),
+    )  # fmt: skip
+    drop_in = File(
+        path="/etc/systemd/system/prometheus-alertmanager.service.d/clusterwright.conf",
+        content=header + DROP_IN,
+    )
+    secrets = tuple(
+        File(
+            path=f"{SECRETS}/{name}", content=given.secrets.get(f"receivers/{name}", b""),
+            owner=OWNER, group=OWNER, mode=0o400, secret=f"receivers/{name}",
+        )
+        for name in secret_files(cluster)
+    )  # fmt: skip
+    read = (conf.id, settings.id, drop_in.id, *(file.id for file in secrets))
+    return (
+        Package(name="prometheus-alertmanager"),
+        Directory(path=SECRETS, owner=OWNER, group=OWNER, mode=0o700),
+        *secrets,
+        conf,
+        settings,
+        drop_in,
+        Unit(name="prometheus-alertmanager.service", alone=True, restart_on=read),
+    )

@@ -1,0 +1,20 @@
+"""The host's own name, the names of all others, the time zone."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.render.hosts_file import hosts_file
+from clusterwright.provision.resources import File, Given, Package, Resource, Symlink, Sysctl
+
+AFTER: tuple[str, ...] = ("repositories",)
+
+
+def base(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """What everything else stands on."""
+    return (
+        File(path="/etc/hostname", content=f"{host.name}\n"),
+        Sysctl(key="kernel.hostname", value=host.name),
+        File(path="/etc/hosts", content=hosts_file(cluster, given.header())),
+        Package(name="tzdata"),
+        Symlink(path="/etc/localtime", target=f"/usr/share/zoneinfo/{cluster.time.zone}"),
+    )

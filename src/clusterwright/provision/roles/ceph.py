@@ -1,0 +1,48 @@
+"""CephFS of the site, mounted by the kernel's client."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.storage import Ceph
+from clusterwright.provision.alike import alike
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.render.mounts import Mounted, Option
+from clusterwright.provision.resources import File, Given, Package, Resource
+
+AFTER = ("base",)
+
+CONF = "/etc/ceph/ceph.conf"
+NAME, SECRET = "clusterwright", "/etc/ceph/clusterwright.secret"
+
+
+@alike
+def ceph(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """The key of client.clusterwright is the site's own secret: it puts it where mount finds it."""
+    folders = [folder for folder in cluster.storage.values() if isinstance(folder, Ceph)]
+    if not folders:
+        return ()
+    header = given.header()
+    monitors = ",".join(dict.fromkeys(name for folder in folders for name in folder.monitors))
+    conf = File(path=CONF, content=f"{header}[global]\nmon_host = {monitors}\n")
+    mounts = [one for folder in folders for one in _mounted(folder).resources(header)]
+    return (Package(name=distribution(cluster).package("ceph-common")), conf, *mounts)
+
+
+def ceph_source(folder: Ceph) -> str:
+    """What mount(8) is given: the monitors, and the root of the file system."""
+    return f"{','.join(folder.monitors)}:/"
+
+
+def _mounted(folder: Ceph) -> Mounted:
+    options = (
+        Option(f"name={NAME}", f"`ceph fs authorize {folder.filesystem} client.{NAME} / rw` makes its key."),
+        Option(f"secretfile={SECRET}", "the key alone, readable by root; the site puts it there."),
+        Option(f"fs={folder.filesystem}"),
+        Option("noatime", "reading a data set writes nothing to the metadata servers."),
+        Option(
+            "recover_session=clean",
+            "a host that was cut off comes back by itself; what it had not written is lost.",
+        ),
+        Option("_netdev", "not before the network is there."),
+    )
+    return Mounted(what=ceph_source(folder), where=folder.path, kind="ceph", options=options)

@@ -1,0 +1,47 @@
+"""What gives NVIDIA's GPUs to containers: the toolkit, and the list of devices that container programs read."""
+
+from __future__ import annotations
+
+from clusterwright.catalog.software import version
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.provision.alike import alike
+from clusterwright.provision.gpu_packages import gpu_packages, of_nvidia
+from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+
+AFTER = ("nvidia",)
+
+# From this one on the package writes the list itself, at boot and after changes (its page "Support for CDI").
+WRITES_ITSELF = (1, 18)
+SERVICE = "clusterwright-cdi.service"
+PATH = f"/etc/systemd/system/{SERVICE}"
+TEXT = """[Unit]
+Description=List of GPUs for containers (CDI), of the driver that runs
+After=nvidia-persistenced.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/bin/nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+@alike
+def container_toolkit(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """All four packages in one version; the list anew after each boot, because a new driver has other files."""
+    section = of_nvidia(cluster, host)
+    if section is None or section.container_toolkit is None:
+        return ()
+    packages = gpu_packages(cluster, "container", section.container_toolkit, Cost.DRAIN)
+    if version(section.container_toolkit) >= WRITES_ITSELF:
+        return packages
+    return (*packages, *_list(packages, given))
+
+
+def _list(packages: tuple[Package, ...], given: Given) -> tuple[Resource, ...]:
+    ids = tuple(package.id for package in packages)
+    file = File(path=PATH, content=given.header() + TEXT)
+    return (file, Unit(name=SERVICE, restart_on=(file.id, *ids), alone=True, needs=ids))

@@ -1,0 +1,37 @@
+"""Apptainer without setuid: images are single files, and what hosts share is seen inside."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.onhost.containers import inside
+from clusterwright.provision.alike import alike
+from clusterwright.provision.resources import File, Given, Package, Resource
+
+AFTER = ("base", "repositories")
+
+CONF = "/etc/apptainer/apptainer.conf"
+
+
+@alike
+def containers_apptainer(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """EPEL has the package; on Debian and Ubuntu the site's repository."""
+    if "apptainer" not in cluster.environments.containers or host.group.role == "control":
+        return ()
+    conf = File(path=CONF, content=_conf(cluster, host, given.header()))
+    return (Package(name="apptainer"), conf)
+
+
+def _conf(cluster: Cluster, host: Host, header: str) -> str:
+    """What differs from Apptainer's own defaults, and the folders of this cluster."""
+    places = inside.places(cluster)
+    binds = "".join(f"bind path = {place.path}\n" for place in places if place.path != "/home")
+    nvidia = "always use nv = yes\n" if host.group.gpus else ""
+    return f"""{header}
+# Namespaces of the user's own do all that images of files need.
+allow setuid = no
+
+# Where a folder is missing in an image, one is laid over it.
+enable overlay = try
+mount home = yes
+mount tmp = yes
+{binds}{nvidia}"""

@@ -1,0 +1,49 @@
+"""Slurm's own containers: `srun --container=BUNDLE`, started by crun without root."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.onhost.containers import in_image, inside, outside
+from clusterwright.provision.alike import alike
+from clusterwright.provision.render.oci_conf import PROGRAM, STATE, STOPPED, oci_conf
+from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Symlink
+from clusterwright.provision.roles.slurm import FOLDER, fetches
+
+AFTER = ("base", "slurm")
+
+OUTSIDE = "/opt/clusterwright/containers/outside.py"
+COMMANDS = ("sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun")
+TMPFILES = "/etc/tmpfiles.d/clusterwright-oci.conf"
+
+
+@alike
+def containers_oci(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """The runtime, what starts it, and what of the host is seen inside; commands alone need none of it."""
+    if "oci" not in cluster.environments.containers or host.group.role == "login":
+        return ()
+    conf = File(path=f"{FOLDER}/oci.conf", content=oci_conf(cluster, given.header()))
+    ours = () if fetches(cluster, host) else (conf,)
+    if host.group.role == "control":
+        return ours
+    program = Path(in_image.__file__).read_text(encoding="utf-8")
+    shown = [{"path": each.path, "mode": each.mode} for each in inside.places(cluster)]
+    kept = f"{given.header()}# Where crun keeps what it knows of a container while it runs.\nd {STATE} 1777 root root\n"
+    return (
+        Package(name="crun"),
+        File(path=PROGRAM, content=program),
+        File(path=STOPPED, content='{"status": "stopped"}\n'),
+        File(path=in_image.PLACES, content=json.dumps(shown, indent=1) + "\n"),
+        File(path=TMPFILES, content=kept),
+        Directory(path=STATE, mode=0o1777),
+        Directory(path=outside.ROOT),
+        File(
+            path=OUTSIDE,
+            content="#!/usr/bin/env python3\n" + Path(outside.__file__).read_text(encoding="utf-8"),
+            mode=0o755,
+        ),
+        *(Symlink(path=f"{in_image.COMMANDS}/{name}", target=OUTSIDE) for name in COMMANDS),
+        *ours,
+    )

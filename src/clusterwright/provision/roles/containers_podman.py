@@ -1,0 +1,69 @@
+"""Podman without root: ids, layers on the hosts' own disks, GPUs by CDI."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.alike import alike
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+
+AFTER = ("base", "accounts")
+
+IDS = 65536  # of one user: what images use (nobody is 65534)
+FIRST = 1 << 20  # beyond what useradd gives out by itself (login.defs: from 100000 on)
+PACKAGES = ("podman", "uidmap", "fuse-overlayfs", "slirp4netns")
+CDI = "clusterwright-cdi.service"
+NVIDIA_CTK = "/usr/bin/nvidia-ctk"
+
+
+@alike
+def containers_podman(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """On hosts that compute and those that people log in to."""
+    if "podman" not in cluster.environments.containers or host.group.role == "control":
+        return ()
+    ids = "".join(_ids(name, user.uid) for name, user in cluster.users.items())
+    return (
+        *(Package(name=distribution(cluster).package(name)) for name in PACKAGES),
+        File(path="/etc/subuid", content=ids),
+        File(path="/etc/subgid", content=ids),
+        File(path="/etc/containers/storage.conf", content=_storage(cluster, given.header())),
+        *(_devices(given.header()) if host.group.gpus else ()),
+    )
+
+
+def _ids(name: str, uid: int) -> str:
+    """The same on every host and for good, as it follows from the user's own id; all fit below 2^32."""
+    return f"{name}:{FIRST + (uid - 1000) * IDS}:{IDS}\n"
+
+
+def _storage(cluster: Cluster, header: str) -> str:
+    scratch = cluster.environments.scratch
+    return f"""{header}[storage]
+driver = "overlay"
+runroot = "/run/containers/storage"
+graphroot = "/var/lib/containers/storage"
+# Layers are many small files with ids of others: no shared folder keeps those.
+rootless_storage_path = "{scratch}/$USER/containers"
+
+[storage.options.overlay]
+mount_program = "/usr/bin/fuse-overlayfs"
+"""
+
+
+def _devices(header: str) -> tuple[Resource, ...]:
+    """`--device nvidia.com/gpu=all`: written at each boot, as it names files of the driver that is loaded."""
+    text = f"""{header}[Unit]
+Description=Device files and driver libraries of GPUs, for containers (CDI)
+ConditionPathExists={NVIDIA_CTK}
+After=nvidia-persistenced.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={NVIDIA_CTK} cdi generate --output=/etc/cdi/nvidia.yaml
+
+[Install]
+WantedBy=multi-user.target
+"""
+    file = File(path=f"/etc/systemd/system/{CDI}", content=text)
+    return (file, Unit(name=CDI, restart_on=(file.id,), alone=True))

@@ -1,0 +1,66 @@
+"""enroot, and pyxis: `srun --container-image=...`."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.alike import alike
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.resources import File, Given, Package, Resource
+from clusterwright.provision.roles.slurm import FOLDER, fetches
+
+AFTER = ("base", "repositories", "slurm")
+
+# Sources: enroot's pkg/deb/control and releases; pyxis' debian/control and pyxis.spec. No distribution has them.
+ENROOT = ("enroot", "enroot+caps")
+PYXIS = "nvslurm-plugin-pyxis"
+PLUGIN = {
+    "debian": "/usr/lib/x86_64-linux-gnu/slurm/spank_pyxis.so",
+    "rhel": "/usr/lib64/slurm/spank_pyxis.so",
+}
+
+
+@alike
+def containers_pyxis(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """The plugin is on every host that submits or runs; what unpacks images on those that run them."""
+    if "pyxis" not in cluster.environments.containers:
+        return ()
+    family, header = distribution(cluster).family, given.header()
+    enroot = host.group.role == "compute"
+    return (
+        Package(name=PYXIS),
+        *((Package(name=name) for name in ENROOT) if enroot else ()),
+        *_plugstack(cluster, host, header + _load(PLUGIN[family]), header),
+        *((File(path="/etc/enroot/enroot.conf", content=_enroot_conf(cluster, header)),) if enroot else ()),
+    )
+
+
+def _plugstack(cluster: Cluster, host: Host, load: str, header: str) -> tuple[File, ...]:
+    """Beside plugins of the site's; where hosts fetch their files, in the one that Slurm sends."""
+    if cluster.slurm.configless:
+        return () if fetches(cluster, host) else (File(path=f"{FOLDER}/plugstack.conf", content=load),)
+    return (
+        File(path=f"{FOLDER}/plugstack.conf", content=f"{header}include {FOLDER}/plugstack.conf.d/*.conf\n"),
+        File(path=f"{FOLDER}/plugstack.conf.d/pyxis.conf", content=load),
+    )
+
+
+def _load(plugin: str) -> str:
+    """`optional`: built for another release of Slurm it is left out, and jobs without an image go on."""
+    return (
+        "# Built for one release of Slurm each: after an upgrade it is built anew.\n"
+        f"optional {plugin} runtime_path=/run/pyxis execute_entrypoint=0 container_scope=job\n"
+    )
+
+
+def _enroot_conf(cluster: Cluster, header: str) -> str:
+    """Unpacked images are as large as themselves again, many small files: on the hosts' own disks."""
+    own = f"{cluster.environments.scratch}/enroot-$(id -u)"
+    return f"""{header}ENROOT_RUNTIME_PATH {own}/run
+ENROOT_CACHE_PATH {own}/cache
+ENROOT_DATA_PATH {own}/data
+ENROOT_TEMP_PATH {own}/temporary
+
+# As in Slurm's own containers: homes are seen inside, and GPUs only those of the step.
+ENROOT_MOUNT_HOME yes
+ENROOT_RESTRICT_DEV yes
+"""

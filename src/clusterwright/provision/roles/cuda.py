@@ -1,0 +1,24 @@
+"""CUDA's toolkit, cuDNN and NCCL as packages."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.provision.alike import alike
+from clusterwright.provision.gpu_packages import gpu_packages, of_nvidia
+from clusterwright.provision.resources import Given, Resource
+
+AFTER = ("nvidia",)
+
+
+@alike
+def cuda(cluster: Cluster, host: Host, _given: Given) -> tuple[Resource, ...]:
+    """Each a set of its own, so that one that cannot be had keeps no other; jobs have their files open."""
+    software = cluster.software
+    if of_nvidia(cluster, host) is None:
+        return ()
+    return (
+        *(gpu_packages(cluster, "cuda", software.cuda, Cost.DRAIN) if software.cuda else ()),
+        *(gpu_packages(cluster, "cudnn", software.cudnn, Cost.DRAIN) if software.cudnn else ()),
+        *(gpu_packages(cluster, "nccl", software.nccl, Cost.DRAIN) if software.nccl else ()),
+    )

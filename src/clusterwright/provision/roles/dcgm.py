@@ -1,0 +1,22 @@
+"""NVIDIA's data centre GPU manager and its daemon."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.provision.alike import alike
+from clusterwright.provision.gpu_packages import gpu_packages, of_nvidia
+from clusterwright.provision.resources import Given, Resource, Unit
+
+AFTER = ("nvidia",)
+
+
+@alike
+def dcgm(cluster: Cluster, host: Host, _given: Given) -> tuple[Resource, ...]:
+    """The daemon starts anew with another version of it; what jobs measure by it meanwhile is lost, hence the cost."""
+    section = of_nvidia(cluster, host)
+    if section is None or section.dcgm is None:
+        return ()
+    packages = gpu_packages(cluster, "dcgm", section.dcgm, Cost.DRAIN)
+    ids = tuple(package.id for package in packages)
+    return (*packages, Unit(name="nvidia-dcgm.service", restart_on=ids, alone=True, needs=ids))

@@ -1,0 +1,105 @@
+"""Our exporter: GPUs, jobs, XIDs, what the health program found; on the control host Slurm and the runs as well."""
+
+from __future__ import annotations
+
+import json
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.render.firewall_table import OWN_EXPORTER_PORT
+from clusterwright.provision.resources import Directory, File, Given, Resource, Unit
+from clusterwright.provision.roles.certificates import AUTHORITY, CERTIFICATE, KEY
+from clusterwright.provision.roles.training import LIBRARY
+
+AFTER = ("base", "certificates", "training")
+
+UNIT = "clusterwright-exporter.service"
+SETTINGS = "/etc/clusterwright/exporter.json"
+SOURCES = ("clusterwright/onhost/exporter/", "clusterwright/onhost/supervisor/ledger/")
+MEMORY_MIB = {"control": 256, "compute": 96, "login": 96}
+CPU_PERCENT = {"control": 50, "compute": 20, "login": 20}
+# The first Python that is not too old; RHEL 8 and Ubuntu 20.04 have newer ones under names of their own.
+_START = (
+    "for python in python3 python3.13 python3.12 python3.11 python3.10 python3.9 python3.8 {python}; do"
+    ' $${{python}} -c "import sys; sys.exit(sys.version_info < (3, 8))" 2>/dev/null &&'
+    " exec $${{python}} -m clusterwright.onhost.exporter; done;"
+    " echo there is no Python of 3.8 or later >&2; exit 1"
+)
+# No mount namespace of its own (ProtectSystem and the like): making one touches every mount, and a file server that
+# is gone would then hold the start of the very program that says so.
+_TEXT = """[Unit]
+Description=Metrics of GPUs, jobs and Slurm (clusterwright)
+After=network-online.target
+Wants=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+Environment=PYTHONPATH={library} PYTHONPYCACHEPREFIX=/var/cache/clusterwright-exporter
+ExecStart=/bin/sh -c '{start}'
+StateDirectory=clusterwright/exporter
+RuntimeDirectory=clusterwright-exporter
+CacheDirectory=clusterwright-exporter
+StateDirectoryMode=0700
+RuntimeDirectoryMode=0700
+CacheDirectoryMode=0700
+UMask=0077
+Restart=always
+RestartSec=5
+KillMode=control-group
+TimeoutStopSec=10
+
+# What it may take from jobs; a collector that outgrows this is ended, and the others go on.
+MemoryMax={memory}M
+CPUQuota={cpu}%
+TasksMax=128
+OOMPolicy=continue
+
+# What it may do: read others' processes, files and the kernel's log; change nothing.
+NoNewPrivileges=yes
+CapabilityBoundingSet=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH CAP_SYSLOG CAP_KILL
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def exporter(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """A unit of the program that lies beside what jobs import, and what it is told of this host."""
+    if not cluster.monitoring.exporter:
+        return ()
+    role = host.group.role
+    settings = File(path=SETTINGS, content=_settings(cluster, host))
+    text = _TEXT.format(
+        library=LIBRARY, start=_START.format(python=cluster.software.python),
+        memory=MEMORY_MIB[role], cpu=CPU_PERCENT[role],
+    )  # fmt: skip
+    unit = File(path=f"/etc/systemd/system/{UNIT}", content=given.header() + text)
+    code = [f"file:{LIBRARY}/{path}" for path in sorted(given.payload) if path.startswith(SOURCES)]
+    tls = [f"file:{path}" for path in (AUTHORITY, CERTIFICATE, KEY)]
+    restart_on = (settings.id, unit.id, *code, *tls)
+    return (
+        Directory(path="/etc/clusterwright"),
+        settings,
+        unit,
+        Unit(name=UNIT, restart_on=restart_on, alone=True),
+    )
+
+
+def _settings(cluster: Cluster, host: Host) -> str:
+    """As onhost/exporter/settings reads it; what is not there has that file's default."""
+    compute, control = host.group.role == "compute", host.name == cluster.control.name
+    gpus = host.group.gpus
+    mounts = [disk.mount for disk in host.group.disks if disk.mount and cluster.lab is None]
+    shared = [folder.path for folder in cluster.storage.values()]
+    told = {
+        "node": host.name, "listen": str(host.management), "port": OWN_EXPORTER_PORT, "slurmd": compute,
+        "control": control, "gpus": gpus.count if gpus and compute else 0, "journal": cluster.lab is not None,
+        "paths": list(dict.fromkeys(["/", *shared, *mounts])),
+        "runs": f"{cluster.shared_folder}/runs" if cluster.shared_folder else "",
+    }  # fmt: skip
+    return json.dumps(told, indent=1) + "\n"

@@ -1,0 +1,49 @@
+"""The firewall by firewalld: what is not the cluster's own is dropped."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.render.firewall_program import firewall_program
+from clusterwright.provision.render.firewalld import firewalld as rules
+from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+
+AFTER = ("base", "slurm", "shared_folders")
+
+NAME = "clusterwright-firewall.service"
+UNIT = """[Unit]
+Description=Firewall of the cluster (clusterwright), held by firewalld
+Wants=firewalld.service
+After=firewalld.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+# It may have been there before our zones were. Once they are loaded, what nftables held before may go.
+ExecStart=/usr/bin/firewall-cmd --quiet --reload
+ExecStart=-/usr/sbin/nft delete table inet clusterwright
+# Connections live through it: firewalld keeps what it knows of them.
+ExecReload=/usr/bin/firewall-cmd --quiet --reload
+ExecReload=-/usr/sbin/nft delete table inet clusterwright
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def firewalld(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """Zones of our own and the default zone; zones, policies and services of the site stay as they are."""
+    if firewall_program(cluster) != "firewalld":
+        return ()
+    files = tuple(File(path=path, content=text) for path, text in rules(cluster, host, given.source).items())
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)
+    inputs = tuple(file.id for file in (*files, unit))
+    protocols = ("netbase",) if distribution(cluster).family == "debian" else ()  # Rocky has them anyway
+    return (
+        # firewalld ends at once where /etc/protocols is missing, as on a minimal Debian
+        *(Package(name=name) for name in (*protocols, "firewalld")),
+        *files,
+        unit,
+        Unit(name="firewalld.service"),
+        Unit(name=NAME, restart_on=inputs, reload=True),
+    )

@@ -1,0 +1,30 @@
+"""IBM Storage Scale (GPFS) of the site, mounted once its daemon runs."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.storage import Gpfs
+from clusterwright.provision.alike import alike
+from clusterwright.provision.render.mounts import Mounted, Option
+from clusterwright.provision.resources import Given, Package, Resource
+
+AFTER = ("base",)
+
+
+@alike
+def gpfs(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """The site adds the hosts to its cluster (mmaddnode), which no file can; here they get client and mount."""
+    folders = [folder for folder in cluster.storage.values() if isinstance(folder, Gpfs)]
+    names = dict.fromkeys(name for folder in folders for name in folder.packages)
+    mounts = [one for folder in folders for one in _mounted(folder).resources(given.header())]
+    return (*(Package(name=name) for name in names), *mounts)
+
+
+def _mounted(folder: Gpfs) -> Mounted:
+    options = (
+        Option("noatime", "reading a data set writes nothing."),
+        Option("_netdev", "not before the network is there."),
+    )
+    return Mounted(
+        what=folder.filesystem, where=folder.path, kind="gpfs", options=options, after=("gpfs.service",)
+    )

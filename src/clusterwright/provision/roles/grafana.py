@@ -1,0 +1,74 @@
+"""Grafana on the control host's loopback, with Prometheus and our dashboards in it from the start."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.render.monitoring.dashboards import dashboard_files
+from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+
+AFTER = ("base",)
+
+FOLDER = "/var/lib/clusterwright/grafana"
+FIRST_LOGIN = "/etc/grafana/clusterwright.password"
+HOME = f"{FOLDER}/clusterwright-cluster.json"
+
+SOURCES = """apiVersion: 1
+datasources:
+  - name: Prometheus
+    uid: clusterwright
+    type: prometheus
+    access: proxy
+    url: http://127.0.0.1:9090
+    isDefault: true
+    jsonData:
+      timeInterval: 15s
+"""
+
+PROVIDER = f"""apiVersion: 1
+providers:
+  - name: clusterwright
+    folder: Clusterwright
+    type: file
+    allowUiUpdates: false
+    options:
+      path: {FOLDER}
+"""
+
+# The rest of grafana.ini is the site's. Another address than loopback wants TLS and a name of the site's choosing.
+DROP_IN = f"""[Service]
+Environment=GF_SERVER_HTTP_ADDR=127.0.0.1
+Environment=GF_SECURITY_ADMIN_PASSWORD__FILE={FIRST_LOGIN}
+Environment=GF_USERS_ALLOW_SIGN_UP=false
+Environment=GF_ANALYTICS_REPORTING_ENABLED=false
+Environment=GF_ANALYTICS_CHECK_FOR_UPDATES=false
+Environment=GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH={HOME}
+"""
+
+
+def grafana(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """`ssh -L 3000:127.0.0.1:3000` to the control host is the way in; the password is its first one only."""
+    if not cluster.monitoring.grafana or host.name != cluster.control.name:
+        return ()
+    package, header = Package(name="grafana"), given.header()
+    settings = (
+        File(path="/etc/grafana/provisioning/datasources/clusterwright.yaml", content=header + SOURCES),
+        File(path="/etc/grafana/provisioning/dashboards/clusterwright.yaml", content=header + PROVIDER),
+        File(
+            path="/etc/systemd/system/grafana-server.service.d/clusterwright.conf", content=header + DROP_IN
+        ),
+        _password(given),
+    )
+    pages = (
+        File(path=f"{FOLDER}/{name}", content=text, gentle=".*") for name, text in dashboard_files().items()
+    )
+    restart_on = (package.id, *(each.id for each in settings))
+    return (
+        package, *settings, Directory(path=FOLDER), *pages,
+        Unit(name="grafana-server.service", restart_on=restart_on),
+    )  # fmt: skip
+
+
+def _password(given: Given) -> File:
+    named = "grafana.password"
+    content = given.secrets.get(named, b"")
+    return File(path=FIRST_LOGIN, content=content, group="grafana", mode=0o640, secret=named)

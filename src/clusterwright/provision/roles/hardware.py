@@ -1,0 +1,21 @@
+"""What Slurm is told that a compute host has, held against the host at every look."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.alike import alike
+from clusterwright.provision.render.slurm_nodes import usable_memory_mib
+from clusterwright.provision.resources import Given, Hardware, Resource
+
+AFTER = ("base",)
+
+
+@alike
+def hardware(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:  # noqa: ARG001 (every role's signature)
+    """Device files of GPUs, and memory; a lab's hosts share the machine's memory and only model theirs."""
+    group = host.group
+    if group.role != "compute":
+        return ()
+    devices = group.gpus.device_files() if group.gpus else ()
+    memory = 0 if cluster.lab else usable_memory_mib(group)
+    return (Hardware(group=host.group_name, devices=devices, memory_mib=memory),)

@@ -1,0 +1,96 @@
+"""The loop that mends the cluster, as a unit of the control host; and its way to the hosts, with a key of its own."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.render.authorized_keys import heal_key, logs_in
+from clusterwright.provision.resources import Directory, File, Given, Resource, Unit
+from clusterwright.provision.roles.ssh import KEYS
+
+AFTER = ("ssh",)
+
+FOLDER = "/etc/clusterwright/heal"
+STATE = "/var/lib/clusterwright/heal"
+UNIT = "clusterwright-heal.service"
+# What `apply` and the journal say of a control host that nobody has put it on: docs/guides/heal.md has the commands.
+_ABSENT = (
+    "there is no {program} here: install Clusterwright on this host, or name the program as heal.program"
+)
+# No limit on what it may write to: it is root, and its work is to restart and to reboot. What it may do is heal.allow.
+_TEXT = """{header}[Unit]
+Description=Mends the cluster as far as its file allows (clusterwright)
+After=network-online.target munge.service slurmctld.service
+Wants=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+ExecStartPre=/bin/sh -c '[ -x {program} ] || {{ echo "{absent}" >&2; exit 1; }}'
+ExecStart={program} heal watch {folder}/cluster.yaml --here
+StateDirectory=clusterwright/heal
+StateDirectoryMode=0700
+UMask=0077
+Restart=always
+RestartSec=5
+MemoryMax=1G
+CPUQuota=100%
+
+[Install]
+WantedBy=multi-user.target
+"""
+_SSH = """{header}
+Host {hosts}
+    User {user}
+    Port {port}
+    IdentityFile {folder}/key
+    IdentitiesOnly yes
+    # Known from the first visit on; refused when its key changes (then: ssh-keygen -f {state}/known_hosts -R NAME).
+    StrictHostKeyChecking accept-new
+    UserKnownHostsFile {state}/known_hosts
+    GlobalKnownHostsFile none
+"""
+
+
+def heal(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """On the control host the unit with its key; on every other host who may come with it, from there alone."""
+    if not cluster.heal.watch:
+        return ()
+    if host.name == cluster.control.name:
+        return _loop(cluster, given)
+    user = logs_in(cluster)
+    if user in cluster.users:
+        return ()  # the file of that user's keys is another role's, which has the line
+    return (
+        Directory(path=KEYS),
+        File(path=f"{KEYS}/{user}", content=given.header() + heal_key(cluster, given)),
+    )
+
+
+def _loop(cluster: Cluster, given: Given) -> tuple[Resource, ...]:
+    program = cluster.heal.program
+    header, others = given.header(), [host.name for host in cluster.hosts() if host != cluster.control]
+    text = given.secrets.get("heal/cluster.yaml", b"<the cluster file>\n").decode()
+    key = File(
+        path=f"{FOLDER}/key",
+        content=given.secrets.get("heal/key", b""),
+        mode=0o600,
+        secret="heal/key",  # noqa: S106 (its name)
+    )
+    file = File(path=f"{FOLDER}/cluster.yaml", content=text, mode=0o600)
+    ssh = File(
+        path=f"{FOLDER}/ssh_config",
+        content=_SSH.format(
+            header=header, hosts=" ".join(others), folder=FOLDER, state=STATE, port=cluster.ssh.port,
+            user=logs_in(cluster),
+        ),
+    )  # fmt: skip
+    unit = File(
+        path=f"/etc/systemd/system/{UNIT}",
+        content=_TEXT.format(
+            header=header, program=program, absent=_ABSENT.format(program=program), folder=FOLDER
+        ),
+    )
+    restart_on = (key.id, file.id, ssh.id, unit.id)
+    return (
+        Directory(path="/etc/clusterwright"), Directory(path=FOLDER, mode=0o700), key, file, ssh, unit,
+        Unit(name=UNIT, restart_on=restart_on, alone=True),
+    )  # fmt: skip

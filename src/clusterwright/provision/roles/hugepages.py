@@ -1,0 +1,30 @@
+"""Memory kept as pages of 2 MiB."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.provision.alike import alike
+from clusterwright.provision.resources import File, Given, Resource
+from clusterwright.units import MiB
+
+AFTER = ("kernel",)
+
+PAGE_BYTES = 2 * MiB  # of x86-64, and of arm64 with 4 KiB pages
+
+
+def pages(cluster: Cluster) -> int:
+    """How many, rounded up."""
+    return -(-(cluster.system.hugepages or 0) // PAGE_BYTES)
+
+
+@alike
+def hugepages(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """Taken at boot only: on a host in use the kernel finds few whole pages, and takes them from running jobs."""
+    if host.group.role != "compute" or not pages(cluster):
+        return ()
+    text = f"""{given.header()}
+# Taken when the host boots (kernel: Documentation/admin-guide/mm/hugetlbpage).
+vm.nr_hugepages = {pages(cluster)}
+"""
+    return (File(path="/etc/sysctl.d/61-clusterwright-hugepages.conf", content=text, cost=Cost.REBOOT),)

@@ -1,0 +1,33 @@
+"""Prolog, epilog, health program and the rest of what Slurm runs around jobs on a compute host."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.alike import alike
+from clusterwright.provision.render.job_hooks import FOLDER, PROGRAMS, declared, hook_texts, scratch_of
+from clusterwright.provision.resources import Directory, File, Given, Resource
+
+AFTER = ("base",)  # before slurm, whose file names them
+
+
+@alike
+def job_hooks(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """Read anew by each job, so a change costs nothing; there before slurm.conf names them.
+
+    In a lab the first local disk is a folder, as its GPUs are files.
+    """
+    if not cluster.slurm.health or host.group.role != "compute":
+        return ()
+    header = given.header()
+    names = tuple(f"{FOLDER}/{name}" for name in PROGRAMS)
+    texts = {f"{FOLDER}/declared": declared(cluster, host, header)} | hook_texts(header)
+    scratch = scratch_of(host)
+    return (
+        *((Directory(path=scratch),) if scratch and cluster.lab else ()),
+        Directory(path="/etc/slurm"),
+        Directory(path=FOLDER),
+        *(
+            File(path=path, content=text, mode=0o755 if path in names else 0o644)
+            for path, text in texts.items()
+        ),
+    )

@@ -1,0 +1,113 @@
+"""Kernel settings for training; each with its reason, in the file as well."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.alike import alike
+from clusterwright.provision.resources import File, Given, Resource, Sysctl
+
+AFTER = ("base",)
+
+PLAIN_MTU = 1500  # IEEE 802.3
+NEIGHBOURS = 512  # Linux's own net.ipv4.neigh.default.gc_thresh2: above it, entries are thrown out early
+Setting = tuple[str, str, str]  # key, value, reason
+
+
+@alike
+def kernel(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """The settings now, and the files that keep them across a reboot."""
+    settings = _settings(cluster, host)
+    text = given.header() + "".join(f"\n# {why}\n-{key} = {value}\n" for key, value, why in settings)
+    return (
+        File(path="/etc/sysctl.d/60-clusterwright.conf", content=text),
+        *(Sysctl(key=key, value=value) for key, value, _why in settings),
+    )
+
+
+def _settings(cluster: Cluster, host: Host) -> tuple[Setting, ...]:
+    first, last = cluster.slurm.ports
+    networks = cluster.networks.named().values()
+    many = len(cluster.hosts()) > NEIGHBOURS
+    rails = any(network.rails > 1 for network in networks)
+    jumbo = any(network.mtu > PLAIN_MTU for network in networks)
+    return (
+        (
+            "net.ipv4.ip_local_reserved_ports",
+            f"{first}-{last}",
+            "srun's ports are not given to other connections.",
+        ),
+        *(_COMPUTE if host.group.role == "compute" else ()),
+        *(_MANY if many else ()),
+        *(_RAILS if rails else ()),
+        *(_JUMBO if jumbo else ()),
+    )
+
+
+_BUFFERS = "Room for one connection at 10 Gbit/s and more (ESnet's host tuning for 10G: 64 MiB)."
+_COMPUTE: tuple[Setting, ...] = (
+    ("net.core.rmem_max", "67108864", _BUFFERS),
+    ("net.core.wmem_max", "67108864", _BUFFERS),
+    (
+        "net.ipv4.tcp_rmem",
+        "4096 131072 33554432",
+        "The same for buffers that grow by themselves (ESnet: 32 MiB).",
+    ),
+    (
+        "net.ipv4.tcp_wmem",
+        "4096 65536 33554432",
+        "The same for buffers that grow by themselves (ESnet: 32 MiB).",
+    ),
+    (
+        "kernel.numa_balancing",
+        "0",
+        "Pages that move between sockets stall ranks (AMD's and NVIDIA's tuning guides).",
+    ),
+    (
+        "net.core.netdev_max_backlog",
+        "250000",
+        "Packets that wait for a CPU: a link of 100 Gbit/s brings 8 million a second (ESnet's host tuning: 250000).",
+    ),
+    (
+        "net.core.somaxconn",
+        "4096",
+        "Connections that wait: all ranks come to one at the start (Linux's own since 5.4; RHEL 8 has 128).",
+    ),
+    (
+        "vm.swappiness",
+        "10",
+        "A rank that is swapped out holds up all others, should swap be on (tuned's throughput-performance: 10).",
+    ),
+    (
+        "vm.max_map_count",
+        "1048576",
+        "A data set or checkpoint of many files is mapped file by file (Ubuntu 24.04's and Fedora's own value).",
+    ),
+)
+_MANY: tuple[Setting, ...] = (
+    (
+        "net.ipv4.neigh.default.gc_thresh1",
+        "8192",
+        "More hosts than the address table holds by default (1024).",
+    ),
+    (
+        "net.ipv4.neigh.default.gc_thresh2",
+        "16384",
+        "More hosts than the address table holds by default (1024).",
+    ),
+    (
+        "net.ipv4.neigh.default.gc_thresh3",
+        "32768",
+        "More hosts than the address table holds by default (1024).",
+    ),
+)
+_RAILS: tuple[Setting, ...] = (
+    ("net.ipv4.conf.all.arp_ignore", "1", "Each rail answers for its own address only."),
+    ("net.ipv4.conf.all.arp_announce", "2", "Each rail asks with its own address only."),
+)
+_JUMBO: tuple[Setting, ...] = (
+    (
+        "net.ipv4.tcp_mtu_probing",
+        "1",
+        "A path that does not carry large frames is found, and does not just hang (ESnet's host tuning).",
+    ),
+)

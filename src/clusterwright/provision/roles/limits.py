@@ -1,0 +1,28 @@
+"""What processes of users may hold: limits of a login, and by it of a shell that submits."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.alike import alike
+from clusterwright.provision.resources import File, Given, Resource
+
+AFTER = ("base",)
+
+LIMITS = """
+# RDMA and NCCL pin their buffers in memory; the default of 8 MiB ends in `Cannot allocate memory`.
+*    soft memlock unlimited
+*    hard memlock unlimited
+root soft memlock unlimited
+root hard memlock unlimited
+
+# Data loaders and rendezvous hold a socket or file for each peer and worker.
+# 2^20 is Linux's own ceiling (fs.nr_open).
+*    soft nofile 1048576
+*    hard nofile 1048576
+"""
+
+
+@alike
+def limits(_cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """Jobs have slurmd's limits (its unit); these are for what is started over SSH."""
+    return (File(path="/etc/security/limits.d/60-clusterwright.conf", content=given.header() + LIMITS),)

@@ -1,0 +1,52 @@
+"""Lustre file systems of the site, mounted: LNet told which of the host's networks to use."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.config.storage import Lustre
+from clusterwright.provision.alike import alike
+from clusterwright.provision.render.lnet_conf import lnet_conf, lnet_network
+from clusterwright.provision.render.mounts import Mounted, Option
+from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+
+AFTER = ("base",)
+
+LNET = "/etc/lnet.conf"
+MODULES = "/etc/modules-load.d/clusterwright-lustre.conf"
+
+
+@alike
+def lustre(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """The client's packages come from the site, as no distribution has them."""
+    folders = [folder for folder in cluster.storage.values() if isinstance(folder, Lustre)]
+    if not folders:
+        return ()
+    header = given.header()
+    conf = File(path=LNET, content=header + lnet_conf(cluster), cost=Cost.DRAIN)
+    modules = File(path=MODULES, content=f"{header}lnet\nlustre\n")
+    lnet = Unit(name="lnet.service", restart_on=(conf.id,), alone=True)
+    names = dict.fromkeys(name for folder in folders for name in folder.packages)
+    mounts = [one for folder in folders for one in _mounted(cluster, folder).resources(header)]
+    return (*(Package(name=name) for name in names), conf, modules, lnet, *mounts)
+
+
+def lustre_source(cluster: Cluster, folder: Lustre) -> str:
+    """What mount(8) is given: every management server, then the name."""
+    network = lnet_network(cluster)
+    return ":".join(f"{server}@{network}" for server in folder.servers) + f":/{folder.filesystem}"
+
+
+def _mounted(cluster: Cluster, folder: Lustre) -> Mounted:
+    options = (
+        Option("noatime", "reading a data set writes nothing to the metadata server."),
+        Option("_netdev", "not before the network is there."),
+        Option("flock", "locks hold between hosts, as some writers of checkpoints and caches ask for."),
+    )
+    return Mounted(
+        what=lustre_source(cluster, folder),
+        where=folder.path,
+        kind="lustre",
+        options=options,
+        after=("lnet.service",),
+    )

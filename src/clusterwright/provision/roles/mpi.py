@@ -1,0 +1,55 @@
+"""Open MPI and UCX on the hosts that run jobs, and on those where users compile."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.rdma_packages import rdma_packages
+from clusterwright.provision.render.rdma import rdma_networks, told
+from clusterwright.provision.resources import Derived, File, Given, Resource
+
+AFTER = ("rdma_core", "slurm")
+
+PATH = "/etc/openmpi/openmpi-mca-params.conf"
+UCX = "/etc/ucx/ucx.conf"
+WHY = """# A job's own environment wins over these.
+"""
+TCP = """
+# TCP goes over the network of the gradients alone: docker0, virbr0 and the like are on every host, with one address.
+btl_tcp_if_include = {data}
+oob_tcp_if_include = {control}
+"""
+# Seen with 4.1.4: without this Open MPI takes libfabric, which knows nothing of the lines above, went over the
+# storage network and hung there, since the firewall keeps jobs off it.
+BY_TCP = """
+# By Open MPI's own TCP: libfabric would take whichever network it likes.
+pml = ob1
+"""
+BY_UCX = """
+# RDMA by UCX, and an error where it cannot: not TCP without a word.
+pml = ucx
+osc = ucx
+"""
+
+
+def mpi(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """In a lab MPI goes over TCP: its adapters carry nothing."""
+    if cluster.rdma is None or not cluster.rdma.mpi or host.group.role == "control":
+        return ()
+    packages = rdma_packages(cluster, "mpi")
+    if host.group.role != "compute":
+        return packages
+    path = distribution(cluster).path(PATH)
+    text = given.header() + WHY + _params(cluster, host)
+    ucx = Derived(
+        path=UCX, program="ucx_conf", header=given.header(), given={**told(cluster, host, "UCX_"), "why": WHY}
+    )
+    return (*packages, File(path=path, content=text), ucx)
+
+
+def _params(cluster: Cluster, host: Host) -> str:
+    """Networks by their addresses, which are the same on all hosts, whatever interfaces are called."""
+    networks = cluster.networks
+    data = networks.compute if networks.compute and "compute" in host.addresses else networks.management
+    text = TCP.format(data=data.subnet, control=networks.management.subnet)
+    return text + (BY_UCX if "compute" in rdma_networks(cluster, host) and not cluster.lab else BY_TCP)

@@ -1,0 +1,27 @@
+"""Munge: how Slurm's daemons know each other."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.provision.alike import alike
+from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+
+AFTER = ("base", "clock")
+KEY = "munge.key"  # its name among the secrets
+
+
+@alike
+def munge(_cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """The cluster's key, for munge's eyes only: munged refuses one that others can read."""
+    key = File(
+        path="/etc/munge/munge.key",
+        content=given.secrets[KEY],
+        owner="munge",
+        group="munge",
+        mode=0o400,
+        cost=Cost.DRAIN,  # jobs that started under the old key cannot talk to the new one
+        secret=KEY,
+    )
+    folder = Directory(path="/etc/munge", owner="munge", group="munge", mode=0o700)
+    return (Package(name="munge"), folder, key, Unit(name="munge.service", restart_on=(key.id,)))

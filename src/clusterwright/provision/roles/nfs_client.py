@@ -1,0 +1,48 @@
+"""Folders that come over NFS, mounted on every host that does not serve them."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.once import once
+from clusterwright.config.storage import Nfs
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.render.mounts import Mounted
+from clusterwright.provision.render.nfs_options import NCONNECT_SINCE, nfs_options
+from clusterwright.provision.resources import Given, Package, Resource
+
+AFTER = ("base", "accounts", "nfs_server")
+
+
+def nfs_client(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """By mount units that stand alone; `shared_folders` tries those again that could not be made."""
+    found: list[Resource] = []
+    for folder in cluster.storage.values():
+        if isinstance(folder, Nfs) and folder.server != host.name:
+            options = nfs_options(cluster, folder)
+            many = any(option.text.startswith("nconnect=") for option in options)
+            # RHEL's kernels have another number than what they can
+            new = many and distribution(cluster).family == "debian"
+            mount = Mounted(
+                what=nfs_source(cluster, folder),
+                where=folder.path,
+                kind="nfs4",
+                options=options,
+                kernels={"nconnect": NCONNECT_SINCE} if new else {},
+            )
+            found += [
+                Package(name=distribution(cluster).package("nfs-common")),
+                *mount.resources(given.header()),
+            ]
+    return tuple(found)
+
+
+def nfs_source(cluster: Cluster, folder: Nfs) -> str:
+    """What mount(8) is given; a server of ours is reached over the storage network where it is on it."""
+    ours = folder.server in _on_storage_network(cluster)
+    return f"{folder.server}{'-storage' if ours else ''}:{folder.export or folder.path}"
+
+
+@once
+def _on_storage_network(cluster: Cluster) -> frozenset[str]:
+    """Hosts of ours with an address there."""
+    return frozenset(host.name for host in cluster.hosts() if "storage" in host.addresses)

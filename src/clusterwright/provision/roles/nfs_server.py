@@ -1,0 +1,69 @@
+"""Folders that a host of the cluster serves over NFS, by the kernel or by nfs-ganesha."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.config.served import program
+from clusterwright.config.storage import Nfs
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.render.ganesha_conf import ganesha_conf
+from clusterwright.provision.render.mounts import Mounted, Option
+from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+
+AFTER = ("base", "scratch")
+
+EXPORTS = "/etc/exports.d/clusterwright.exports"
+GANESHA = "/etc/ganesha/ganesha.conf"
+# The daemon's own unit wants rpcbind and a lock manager, which NFSv4 has no use for, and says nothing of restarts.
+GANESHA_UNIT = "/etc/systemd/system/nfs-ganesha.service.d/clusterwright.conf"
+DROP_IN = """[Unit]
+Wants=
+RequiresMountsFor={folders}
+
+[Service]
+# A server that ends is back before its clients, which wait, have noticed.
+Restart=always
+RestartSec=1
+LimitNOFILE=1048576
+"""
+
+
+def nfs_server(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """Root of the others is nobody here: a host that is taken over does not own everyone's files."""
+    served = [one for one in cluster.storage.values() if isinstance(one, Nfs) and one.server == host.name]
+    if not served:
+        return ()
+    folders = tuple(Directory(path=folder.export or folder.path) for folder in served)
+    own = tuple(one for folder in served for one in _seen_here(folder, given.header()))
+    # One server has the port: what the first folder says holds for all of a host, and a rule has them say the same.
+    serve = _by_ganesha if program(cluster, served[0]) == "ganesha" else _by_kernel
+    return (*folders, *serve(cluster, served, given.header()), *own)
+
+
+def _by_kernel(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resource, ...]:
+    subnets = [network.subnet for network in cluster.networks.named().values()]
+    clients = " ".join(f"{subnet}(rw,sync,no_subtree_check,root_squash)" for subnet in subnets)
+    lines = "".join(f"{folder.export or folder.path} {clients}\n" for folder in served)
+    exports = File(path=EXPORTS, content=header + lines, cost=Cost.LIVE)
+    package = Package(name=distribution(cluster).package("nfs-kernel-server"))
+    return (package, exports, Unit(name="nfs-server.service", restart_on=(exports.id,), reload=True))
+
+
+def _by_ganesha(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resource, ...]:
+    """A restart takes seconds, in which clients wait: their mounts are hard."""
+    conf = File(path=GANESHA, content=header + ganesha_conf(cluster, served), cost=Cost.RESTART)
+    folders = " ".join(folder.export or folder.path for folder in served)
+    drop_in = File(path=GANESHA_UNIT, content=header + DROP_IN.format(folders=folders), cost=Cost.RESTART)
+    packages = (Package(name="nfs-ganesha"), Package(name="nfs-ganesha-vfs"))
+    return (*packages, conf, drop_in, Unit(name="nfs-ganesha.service", restart_on=(conf.id, drop_in.id)))
+
+
+def _seen_here(folder: Nfs, header: str) -> tuple[Resource, ...]:
+    """The server has the folder under the same path as all others."""
+    if folder.export in (None, folder.path):
+        return ()
+    mount = Mounted(
+        what=str(folder.export), where=folder.path, kind="none", options=(Option("bind"),), remote=False
+    )
+    return mount.resources(header)

@@ -1,0 +1,108 @@
+"""The program that speaks to chat rooms and to Zabbix, and says so when monitoring itself falls silent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.receivers import ROOMS, Receiver, Zabbix
+from clusterwright.provision.render.monitoring.alertmanager import ALERTMANAGER_PORT, NOTIFY_PORT, SECRETS
+from clusterwright.provision.render.monitoring.prometheus import PROMETHEUS_PORT, TLS
+from clusterwright.provision.render.monitoring.zabbix import told_alerts, told_figures, zabbix_template
+from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.roles.alertmanager import OWNER
+from clusterwright.provision.roles.certificates import GROUP, SCRAPE
+from clusterwright.provision.roles.prometheus import PAGES
+from clusterwright.provision.roles.training import LIBRARY
+
+AFTER = ("alertmanager", "training")
+
+UNIT = "clusterwright-notify.service"
+SETTINGS = "/etc/clusterwright/notify.json"
+TEMPLATE = "/etc/clusterwright/zabbix-template.json"
+SOURCE = "clusterwright/onhost/notify/"
+_TEXT = f"""[Unit]
+Description=Alerts to chat rooms and Zabbix, and the watch on monitoring itself (clusterwright)
+After=network-online.target prometheus-alertmanager.service
+StartLimitIntervalSec=0
+
+[Service]
+User={OWNER}
+# The group may read the key by which Zabbix knows us; the folder holds what has been told there.
+SupplementaryGroups={GROUP}
+StateDirectory=clusterwright/notify
+Environment=PYTHONPATH={LIBRARY} PYTHONDONTWRITEBYTECODE=1
+ExecStart=/usr/bin/python3 -m clusterwright.onhost.notify {SETTINGS}
+Restart=always
+RestartSec=2
+MemoryMax=96M
+CPUQuota=20%
+TasksMax=64
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+LockPersonality=yes
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+Json = dict[str, Any]
+
+
+def notify(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """On loopback, with the rooms' addresses in files for its eyes only."""
+    if not cluster.monitoring.prometheus or host.name != cluster.control.name:
+        return ()
+    settings = File(path=SETTINGS, content=_settings(cluster))
+    unit = File(path=f"/etc/systemd/system/{UNIT}", content=given.header() + _TEXT)
+    code = [f"file:{LIBRARY}/{path}" for path in sorted(given.payload) if path.startswith(SOURCE)]
+    secrets = [f"file:{SECRETS}/{name}" for name in _rooms(cluster)]
+    running = Unit(name=UNIT, restart_on=(settings.id, unit.id, *code, *secrets), alone=True)
+    return (settings, unit, *_template(cluster), running)
+
+
+def _template(cluster: Cluster) -> tuple[Resource, ...]:
+    """For a person to import into Zabbix."""
+    if not _sites(cluster):
+        return ()
+    text = zabbix_template(cluster.monitoring.language, cluster.monitoring.pages or PAGES)
+    return (File(path=TEMPLATE, content=text, gentle=".*"),)
+
+
+def _told(cluster: Cluster) -> dict[str, Receiver]:
+    return {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
+
+
+def _rooms(cluster: Cluster) -> dict[str, str]:
+    return {name: one.kind for name, one in _told(cluster).items() if isinstance(one, ROOMS)}
+
+
+def _sites(cluster: Cluster) -> dict[str, Json]:
+    return {name: _site(cluster, one) for name, one in _told(cluster).items() if isinstance(one, Zabbix)}
+
+
+def _site(cluster: Cluster, one: Zabbix) -> Json:
+    found: Json = {"server": one.server, "host": one.host or cluster.name}
+    if one.tls is None:
+        return found
+    own = {"certificate": f"{TLS}/{SCRAPE}.crt", "key": f"{TLS}/{SCRAPE}.key"}
+    return found | {"tls": {"ca": str(one.tls), **own}}
+
+
+def _settings(cluster: Cluster) -> str:
+    """As onhost/notify/settings reads it."""
+    monitoring = cluster.monitoring
+    told: Json = {
+        "cluster": cluster.name, "node": cluster.control.name, "language": monitoring.language,
+        "port": NOTIFY_PORT, "secrets": SECRETS, "rooms": _rooms(cluster),
+        "alertmanager": f"http://127.0.0.1:{ALERTMANAGER_PORT}", "data": "/var/lib/prometheus",
+    }  # fmt: skip
+    if sites := _sites(cluster):
+        told |= {
+            "zabbix": sites, "prometheus": f"http://127.0.0.1:{PROMETHEUS_PORT}",
+            "alerts": [one.name for one in told_alerts()], "figures": told_figures(),
+        }  # fmt: skip
+    return json.dumps(told, indent=1) + "\n"

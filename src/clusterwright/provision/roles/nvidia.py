@@ -1,0 +1,97 @@
+"""NVIDIA's driver as packages, in one version to the last digit, with what makes the kernel take it."""
+
+from __future__ import annotations
+
+from clusterwright.catalog.nvswitch import has_nvswitch, takes_open_modules
+from clusterwright.catalog.software import major
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.config.nvidia import Nvidia
+from clusterwright.provision.alike import alike
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.gpu_packages import Part, gpu_packages, of_nvidia
+from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+
+AFTER = ("repositories", "base")
+
+DRIVER = "driver"  # the set of packages that have one version
+MODULES = """
+# nouveau takes the GPUs first where it is not kept out (NVIDIA's driver installation guide).
+blacklist nouveau
+options nouveau modeset=0
+"""
+
+
+@alike
+def nvidia(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """Driver, persistence daemon, fabric manager: one version, one transaction, and then a reboot.
+
+    The daemons are not restarted for a new driver: they would meet the old kernel module. The reboot does it.
+    """
+    section = of_nvidia(cluster, host)
+    if section is None or cluster.software.driver is None:
+        return ()
+    packages = _packages(cluster, host, section, cluster.software.driver)
+    modules = File(
+        path="/etc/modprobe.d/clusterwright-nvidia.conf", content=given.header() + MODULES, cost=Cost.REBOOT
+    )
+    return (_pins(cluster, packages, given), *packages, modules, *_units(host, section, packages))
+
+
+def _packages(cluster: Cluster, host: Host, section: Nvidia, driver: str) -> tuple[Package, ...]:
+    kind: Part = "driver-open" if opens(host, section) else "driver-proprietary"
+    found = list(gpu_packages(cluster, kind, driver, Cost.REBOOT, DRIVER))
+    if section.persistence:
+        found += gpu_packages(cluster, "persistence", driver, Cost.REBOOT, DRIVER)
+    if switched(host, section):
+        found += gpu_packages(cluster, "fabric", driver, Cost.REBOOT, DRIVER)
+    return tuple(found)
+
+
+def opens(host: Host, section: Nvidia) -> bool:
+    """True for the open kernel modules."""
+    gpus = host.group.gpus
+    return section.kernel_modules == "open" or (
+        section.kernel_modules == "auto" and (gpus is None or takes_open_modules(gpus.model))
+    )
+
+
+def switched(host: Host, section: Nvidia) -> bool:
+    """True where fabric manager has switches to set up, or the file says so."""
+    gpus = host.group.gpus
+    found = gpus is not None and has_nvswitch(gpus.model, gpus.count, nvlink=gpus.nvlink)
+    return section.fabric_manager == "always" or (section.fabric_manager == "auto" and found)
+
+
+def _units(host: Host, section: Nvidia, packages: tuple[Package, ...]) -> tuple[Unit, ...]:
+    needs = tuple(package.id for package in packages)
+    wanted = [
+        *(["nvidia-persistenced.service"] if section.persistence else []),
+        *(["nvidia-fabricmanager.service"] if switched(host, section) else []),
+    ]
+    return tuple(Unit(name=name, alone=True, needs=needs) for name in wanted)
+
+
+def _pins(cluster: Cluster, packages: tuple[Package, ...], given: Given) -> File:
+    """What else comes with the packages has their version too: the libraries, the module's common part.
+
+    apt takes the newest of each otherwise, and refuses the whole; dnf takes its stream's (dnf(8), modules.d).
+    """
+    driver = str(cluster.software.driver)
+    if distribution(cluster).family == "rhel":
+        is_open = any("open" in package.name for package in packages)
+        stream = f"{major(driver)}-{'open' if is_open else 'dkms'}"
+        text = f"""{given.header()}[nvidia-driver]
+name=nvidia-driver
+stream={stream}
+profiles=
+state=enabled
+"""
+        return File(path="/etc/dnf/modules.d/nvidia-driver.module", content=text, early=True)
+    text = f"""{given.header()}
+Explanation: of the driver's many packages each must have its version (apt_preferences(5); 1001 also goes back)
+Package: nvidia-* libnvidia-* libcuda1 libcudadebugger1 libnvcuvid1 firmware-nvidia-gsp cuda-drivers*
+Pin: version {driver}*
+Pin-Priority: 1001
+"""
+    return File(path="/etc/apt/preferences.d/clusterwright-nvidia", content=text, early=True)

@@ -1,0 +1,46 @@
+"""The firewall by nftables: what is not the cluster's own is dropped."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.render.firewall import firewall
+from clusterwright.provision.render.firewall_program import firewall_program
+from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+
+AFTER = ("base", "slurm", "shared_folders")
+
+RULES = "/etc/clusterwright/firewall.nft"
+NAME = "clusterwright-firewall.service"  # the same for both programs, so that one takes over from the other
+UNIT = """[Unit]
+Description=Firewall of the cluster (clusterwright)
+DefaultDependencies=no
+After=local-fs.target nftables.service
+Before=network-pre.target shutdown.target
+Wants=network-pre.target
+Conflicts=shutdown.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/sbin/nft -f {rules}
+ExecReload=/usr/sbin/nft -f {rules}
+ExecStop=/usr/sbin/nft delete table inet clusterwright
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def packet_filter(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """A unit of our own, so that the site's nftables.conf and its other tables stay as they are.
+
+    firewalld, where it runs, is stopped once our rules are loaded: its rules and ours would both have to agree.
+    """
+    if firewall_program(cluster) != "nftables":
+        return ()
+    rules = File(
+        path=RULES, content=firewall(cluster, host, given.header()), validate=("nft", "-c", "-f", "{}")
+    )
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT.format(rules=RULES))
+    runs = Unit(name=NAME, restart_on=(rules.id, unit.id), reload=True, replaces=("firewalld.service",))
+    return (Package(name="nftables"), rules, unit, runs)

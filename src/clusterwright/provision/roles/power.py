@@ -1,0 +1,104 @@
+"""The keeper of the hosts' power, on the control host; and in a lab, a slurmd that knows that its host has booted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.power_saving import Ipmi
+from clusterwright.onhost import power as programs
+from clusterwright.provision.render.power import PROGRAMS, power_settings
+from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+
+AFTER = ("slurm_account",)  # before slurm, whose file names the programs
+
+LIBRARY = "/opt/clusterwright/power"
+SETTINGS = f"{PROGRAMS}/power.json"
+UNIT = "clusterwright-power.service"
+CALLED = {"power_on": "resume", "power_off": "suspend", "power_failed": "resume failed:"}
+PYTHON = "$(command -v python3 || echo /usr/libexec/platform-python)"
+_KEEPER = """[Unit]
+Description=Switches hosts on and off as Slurm wants (clusterwright)
+After=network-online.target munge.service
+Wants=network-online.target
+
+[Service]
+User=slurm
+Group=slurm
+Environment=PYTHONPATH={library}
+ExecStart=/bin/sh -c 'exec {python} -m clusterwright.onhost.power.keeper'
+StateDirectory=clusterwright-power
+RuntimeDirectory=clusterwright-power
+Restart=always
+RestartSec=2
+
+[Install]
+WantedBy=multi-user.target
+"""
+# Shorter than the time that a prolog may take (render/slurm_health); who needs longer has slurmctld's own half minute.
+_JOINED = """#!/bin/sh
+{header}# Ends when every host of the job has joined, and soon in any case.
+end=$(($(date +%s) + 100))
+while [ "$(date +%s)" -lt "$end" ]; do
+  sinfo -h -N -n "$SLURM_JOB_NODELIST" -o %T 2>/dev/null | grep -q '[~#%!]' || exit 0
+  sleep 0.5
+done
+exit 0
+"""
+# A virtual host's uptime is its machine's, so slurmd's first start since the boot is told that it is the first (-b);
+# Slurm would take a host that was up before it was asked for to have never booted.
+_BOOTED = """[Service]
+ExecStart=
+ExecStart=/bin/sh -c 'mkdir /run/clusterwright-booted 2>/dev/null && set -- -b; exec slurmd -Ds $$SLURMD_OPTIONS "$$@"'
+"""
+
+
+def power(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """Nothing where hosts stay on, or where Slurm calls the site's own programs."""
+    saving = cluster.slurm.power_saving
+    if saving is None or saving.provider is None:
+        return ()
+    if host.name == cluster.control.name:
+        tool = (Package(name="ipmitool"),) if isinstance(saving.provider, Ipmi) and not cluster.lab else ()
+        return (*tool, *_keeper(power_settings(cluster, saving), given.header()))
+    if cluster.lab and host.group.role == "compute":
+        path = "/etc/systemd/system/slurmd.service.d/clusterwright-power.conf"
+        return (File(path=path, content=given.header() + _BOOTED),)
+    return ()
+
+
+def _keeper(settings: str, header: str) -> tuple[Resource, ...]:
+    code = [File(path=f"{LIBRARY}/{path}", content=text) for path, text in sorted(_sources().items())]
+    told = File(path=SETTINGS, content=settings)
+    text = header + _KEEPER.format(library=LIBRARY, python=PYTHON.replace("$", "$$"))
+    unit = File(path=f"/etc/systemd/system/{UNIT}", content=text)
+    return (
+        Directory(path="/etc/slurm"),
+        Directory(path=PROGRAMS),
+        *code,
+        told,
+        *(_called(name, verb, header) for name, verb in CALLED.items()),
+        File(path=f"{PROGRAMS}/power_joined", content=_JOINED.format(header=header), mode=0o755),
+        unit,
+        Unit(name=UNIT, restart_on=(told.id, unit.id, *(file.id for file in code)), alone=True),
+    )
+
+
+def _called(name: str, verb: str, header: str) -> File:
+    """A program of Slurm's; it refuses those that others may write."""
+    text = f"""#!/bin/sh
+{header}export PYTHONPATH={LIBRARY}
+exec {PYTHON} -m clusterwright.onhost.power.asked '{verb}' "$1"
+"""
+    return File(path=f"{PROGRAMS}/{name}", content=text, mode=0o755)
+
+
+def _sources() -> dict[str, str]:
+    """Our own modules, below packages that hold nothing else."""
+    root = Path(programs.__file__).parent
+    empty = {f"clusterwright/{part}__init__.py": "" for part in ("", "onhost/")}
+    ours = {
+        f"clusterwright/onhost/power/{path.relative_to(root)}": path.read_text()
+        for path in root.rglob("*.py")
+    }
+    return empty | ours

@@ -1,0 +1,36 @@
+"""Quotas of users and teams on file systems of ours: set where these are, by the host's own programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.storage import Quota
+from clusterwright.provision.alike import alike
+from clusterwright.provision.resources import Given, Package, Records, Resource
+from clusterwright.provision.roles.scratch import made, quota_of
+
+AFTER = ("scratch", "accounts")
+
+Row = dict[str, str]
+
+
+@alike
+def quotas(cluster: Cluster, host: Host, _given: Given) -> tuple[Resource, ...]:
+    """After the units, when the file systems are mounted. NFS clients are held to what the server's disk is."""
+    rows: list[Row] = []
+    for disk in made(cluster, host):
+        quota = quota_of(cluster, host, disk)
+        rows += _rows(cluster, str(disk.mount), quota) if quota else ()
+    if not rows:
+        return ()
+    return (Package(name="quota"), Records(name="quotas", rows=tuple(rows)))
+
+
+def _rows(cluster: Cluster, path: str, quota: Quota) -> Iterator[Row]:
+    if quota.user:
+        for name in cluster.users:
+            yield {"kind": "user", "name": name, "path": path, "bytes": str(quota.user)}
+    if quota.team:
+        for name in cluster.teams:
+            yield {"kind": "team", "name": name, "path": path, "bytes": str(quota.team)}

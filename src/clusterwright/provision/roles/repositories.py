@@ -1,0 +1,71 @@
+"""Where packages come from, beside the distribution's own repositories."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.distributions import has_own
+from clusterwright.config.repositories import Repository
+from clusterwright.provision.alike import alike
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.resources import File, Given, Package, Resource
+
+AFTER: tuple[str, ...] = ()
+
+# dnf.conf(5): the lower number wins, whatever the versions; 99 is what EPEL has. So EPEL's Slurm never takes
+# the place of the site's, as Slurm's own installation page warns.
+PRIORITY = 50
+
+
+@alike
+def repositories(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """The site's repositories; and EPEL on Rocky and Alma, where something comes from there."""
+    rhel = distribution(cluster).family == "rhel"
+    make = _dnf if rhel else _apt
+    ours = [file for name, one in cluster.software.repositories.items() for file in make(name, one, given)]
+    return (*ours, *(_epel(cluster) if rhel else ()))
+
+
+def _epel(cluster: Cluster) -> tuple[Resource, ...]:
+    """A site that cannot reach EPEL names its copy `epel`."""
+    environments = cluster.environments
+    wanted = (
+        cluster.monitoring.node_exporter
+        or has_own(cluster.os, cluster.software.slurm)
+        or "apptainer" in environments.containers
+        or environments.modules == "lmod"
+    )
+    if not wanted or "epel" in cluster.software.repositories:
+        return ()
+    return (Package(name="epel-release", early=True),)
+
+
+def _apt(name: str, repository: Repository, given: Given) -> list[File]:
+    """deb822, which apt reads since 1.1."""
+    key = f"/etc/apt/keyrings/clusterwright-{name}.asc"
+    lines = ["Types: deb", f"URIs: {repository.url}"]
+    if repository.suite:
+        lines += [f"Suites: {repository.suite}", f"Components: {' '.join(repository.components)}"]
+    else:
+        lines += ["Suites: ./"]
+    lines.append(f"Signed-By: {key}" if repository.key else "Trusted: yes")
+    path = f"/etc/apt/sources.list.d/clusterwright-{name}.sources"
+    file = File(path=path, content=given.header() + "\n".join(lines) + "\n", early=True)
+    return [*_key(key, repository), file]
+
+
+def _dnf(name: str, repository: Repository, given: Given) -> list[File]:
+    key = f"/etc/pki/rpm-gpg/RPM-GPG-KEY-clusterwright-{name}"
+    signed = f"gpgcheck=1\ngpgkey=file://{key}\n" if repository.key else "gpgcheck=0\n"
+    text = f"""{given.header()}[clusterwright-{name}]
+name={name}
+baseurl={repository.url}
+priority={PRIORITY}
+{signed}"""
+    return [
+        *_key(key, repository),
+        File(path=f"/etc/yum.repos.d/clusterwright-{name}.repo", content=text, early=True),
+    ]
+
+
+def _key(path: str, repository: Repository) -> list[File]:
+    return [File(path=path, content=repository.key, early=True)] if repository.key else []

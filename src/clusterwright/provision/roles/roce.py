@@ -1,0 +1,36 @@
+"""RoCE v2 kept whole: marked, paused and slowed down as the file says, on each adapter, at every boot."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.provision.alike import alike
+from clusterwright.provision.oneshot import oneshot
+from clusterwright.provision.render.rdma import FOLDER, rdma_networks
+from clusterwright.provision.render.roce_script import roce_script
+from clusterwright.provision.resources import File, Given, Resource, Unit
+from clusterwright.provision.roles.rdma_core import PORTS
+
+AFTER = ("rdma_core",)
+
+SCRIPT = f"{FOLDER}/roce.sh"
+NAME = "clusterwright-roce.service"
+UNIT = oneshot(
+    "RoCE is marked and kept whole", SCRIPT, After="clusterwright-rdma.service network-online.target",
+    Wants="network-online.target", Before="slurmd.service",
+)  # fmt: skip
+
+
+@alike
+def roce(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """Where a network of the host is RoCE. A change of it stops what is under way, so it wants an empty host."""
+    networks = cluster.networks.named()
+    names = [name for name in rdma_networks(cluster, host) if networks[name].kind == "roce"]
+    if cluster.rdma is None or not names:
+        return ()
+    text = roce_script(cluster.rdma.roce, names, given.header(), PurePosixPath(PORTS))
+    script = File(path=SCRIPT, content=text, cost=Cost.DRAIN, validate=("sh", "-n", "{}"))
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)
+    return (script, unit, Unit(name=NAME, restart_on=(script.id, unit.id, f"file:{PORTS}"), reload=True))

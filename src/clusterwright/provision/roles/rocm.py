@@ -1,0 +1,43 @@
+"""AMD's driver and ROCm as packages, and the groups whose members may use its GPUs."""
+
+from __future__ import annotations
+
+from clusterwright.catalog.nvswitch import vendor
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.provision.alike import alike
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.gpu_packages import gpu_packages
+from clusterwright.provision.resources import File, Given, Resource
+
+AFTER = ("repositories", "base")
+
+PINS = "/etc/apt/preferences.d/clusterwright-rocm"
+RULES = "/etc/udev/rules.d/70-clusterwright-amdgpu.rules"
+# ROCm's page on prerequisites has users join the groups `render` and `video`; or everybody may open the devices,
+# as it says for hosts whose users are many. Who may open which GPU is what Slurm's device control groups say.
+OPEN = """KERNEL=="kfd", MODE="0666"
+SUBSYSTEM=="drm", KERNEL=="renderD*", MODE="0666"
+"""
+
+
+@alike
+def rocm(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """Only rendered and planned so far: no lab has AMD's GPUs."""
+    section, gpus = cluster.software.rocm, host.group.gpus
+    if section is None or gpus is None or vendor(gpus.model) != "AMD":
+        return ()
+    return (
+        *_pins(cluster, given),
+        *gpu_packages(cluster, "amdgpu", section.driver, Cost.REBOOT),
+        *gpu_packages(cluster, "rocm", section.version, Cost.DRAIN),
+        File(path=RULES, content=given.header() + OPEN, cost=Cost.REBOOT),
+    )
+
+
+def _pins(cluster: Cluster, given: Given) -> tuple[Resource, ...]:
+    """Before the distribution's own ROCm, which Debian and Ubuntu have too (ROCm's page on the package manager)."""
+    if distribution(cluster).family == "rhel":
+        return ()
+    text = f"{given.header()}\nPackage: *\nPin: release o=repo.radeon.com\nPin-Priority: 600\n"
+    return (File(path=PINS, content=text, early=True),)

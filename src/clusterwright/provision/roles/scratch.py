@@ -1,0 +1,93 @@
+"""Local disks that the file has us make: one file system of each row, mounted where jobs find it."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.disks import Disk
+from clusterwright.config.storage import Nfs, Quota
+from clusterwright.provision.alike import alike
+from clusterwright.provision.render.mounts import Mounted, Option
+from clusterwright.provision.resources import Disks, Given, Package, Resource, Unit
+
+AFTER = ("base",)
+
+_LABEL = {"xfs": 12, "ext4": 16}  # letters: mkfs.xfs(8), mkfs.ext4(8)
+_PROGRAMS = {"xfs": "xfsprogs", "ext4": "e2fsprogs"}
+_COUNTED = {"xfs": ("uquota", "gquota"), "ext4": ("usrquota", "grpquota")}  # xfs(5), ext4(5)
+
+
+@alike
+def scratch(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """In a lab it is a folder (`job_hooks`): its hosts have the disks of the machine beneath."""
+    ours = made(cluster, host)
+    if not ours:
+        return ()
+    names = [_PROGRAMS[str(disk.filesystem)] for disk in ours]
+    names += ["mdadm"] if any(disk.raid != "none" for disk in ours) else []
+    made_and_mounted = [one for disk in ours for one in _of(cluster, host, disk, given.header())]
+    # Blocks that are free are told to the disks once a week: `discard` on each delete would stall jobs.
+    trim = Unit(name="fstrim.timer", alone=True)
+    return (*(Package(name=name) for name in dict.fromkeys(names)), *made_and_mounted, trim)
+
+
+def made(cluster: Cluster, host: Host) -> list[Disk]:
+    """The rows of the host's disks that we make; none in a lab."""
+    return [] if cluster.lab else [disk for disk in host.group.disks if disk.filesystem and disk.mount]
+
+
+def label_of(disk: Disk) -> str:
+    """By which the file system is found, whatever the kernel calls its disks today: `cw-scratch`."""
+    name = "cw" + (disk.mount or "").replace("/", "-")
+    return name[: _LABEL[str(disk.filesystem)]].rstrip("-")
+
+
+def quota_of(cluster: Cluster, host: Host, disk: Disk) -> Quota | None:
+    """Its own, or that of a folder which the host serves from it."""
+    served = (
+        folder.quota
+        for folder in cluster.storage.values()
+        if isinstance(folder, Nfs) and folder.server == host.name and is_on(folder, disk) and folder.quota
+    )
+    return disk.quota or next(served, None)
+
+
+def is_on(folder: Nfs, disk: Disk) -> bool:
+    """True when the folder, on its server, lies on that disk."""
+    place = PurePosixPath(folder.export or folder.path)
+    return disk.mount is not None and place.is_relative_to(disk.mount)
+
+
+def _of(cluster: Cluster, host: Host, disk: Disk, header: str) -> tuple[Resource, ...]:
+    label, counted = label_of(disk), quota_of(cluster, host, disk) is not None
+    disks = Disks(
+        label=label,
+        group=host.group_name,
+        type=disk.kind,
+        count=disk.count,
+        size=disk.size,
+        raid=str(disk.raid),
+        filesystem=str(disk.filesystem),
+        quota=counted,
+    )
+    mount = Mounted(
+        what=f"/dev/disk/by-label/{label}",
+        where=str(disk.mount),
+        kind=str(disk.filesystem),
+        options=_options(disk, counted=counted),
+        remote=False,
+    )
+    return (disks, *mount.resources(header))
+
+
+def _options(disk: Disk, *, counted: bool) -> tuple[Option, ...]:
+    return (
+        Option("noatime", "reading a data set writes nothing."),
+        Option(
+            "nodiscard", "free blocks are told to the disks once a week (fstrim.timer), not on each delete."
+        ),
+        # a disk that is lost must not keep the host from booting: then nobody could look at it from afar
+        Option("nofail", "the host comes up without it, and its checks and prolog keep jobs away."),
+        *(Option(word) for word in _COUNTED[str(disk.filesystem)] if counted),
+    )

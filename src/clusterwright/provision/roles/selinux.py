@@ -1,0 +1,71 @@
+"""SELinux stays on, on the distributions that have it; what the cluster needs of it is allowed by name."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.config.storage import Nfs
+from clusterwright.provision.alike import alike
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.resources import File, Given, Resource, Unit
+
+AFTER = ("base",)
+
+NAME = "clusterwright-selinux.service"
+CONFIG = """
+# Read at boot alone. No hand of ours runs setenforce: a host that is permissive now is enforcing after its reboot.
+SELINUX={mode}
+SELINUXTYPE=targeted
+"""
+UNIT = """[Unit]
+Description=SELinux booleans of the cluster (clusterwright)
+After=local-fs.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+# Kept across boots (-P), and asked first: writing them takes seconds.
+{steps}
+[Install]
+WantedBy=multi-user.target
+"""
+STEP = """# {why}
+ExecStart=/bin/sh -c 'selinuxenabled || exit 0; getsebool {name} | grep -q " on$" || setsebool -P {name}=on'
+"""
+
+
+@alike
+def selinux(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """The mode, and the booleans with their reasons.
+
+    Slurm's daemons have no policy of their own on Rocky and Alma, and run unconfined; so do their programs and jobs.
+    Files of ours lie where the distribution's own contexts suit: /opt, /etc, /var/lib, /run.
+    """
+    if distribution(cluster).family != "rhel":
+        return ()
+    header = given.header()
+    config = File(
+        path="/etc/selinux/config",
+        content=header + CONFIG.format(mode=cluster.security.selinux),
+        cost=Cost.REBOOT,
+    )
+    booleans = _booleans(cluster)
+    if not booleans:
+        return (config,)
+    steps = "".join(STEP.format(name=name, why=why) for name, why in booleans)
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=header + UNIT.format(steps=steps))
+    return (config, unit, Unit(name=NAME, restart_on=(unit.id,)))
+
+
+def _booleans(cluster: Cluster) -> tuple[tuple[str, str], ...]:
+    """Name and reason. `use_nfs_home_dirs`: sshd_selinux(8), "support NFS home directories"."""
+    homes = [
+        folder.path
+        for folder in cluster.storage.values()
+        if isinstance(folder, Nfs) and (folder.path + "/").startswith("/home/")
+    ]
+    if not homes:
+        return ()
+    return (
+        ("use_nfs_home_dirs", f"sshd reads the keys of users whose homes are on NFS ({', '.join(homes)})."),
+    )

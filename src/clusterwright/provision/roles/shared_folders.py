@@ -1,0 +1,67 @@
+"""The place for runs on the first shared folder; and mounts that could not be made are tried again."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.storage import Beegfs, Local, Nfs
+from clusterwright.provision.render.mounts import PATIENCE_S
+from clusterwright.provision.resources import Directory, File, Given, Resource, Unit, mount_unit_name
+
+AFTER = ("nfs_client", "nfs_server", "lustre", "ceph", "gpfs", "beegfs")
+
+NAME = "clusterwright-mounts"
+FOLDER = "/etc/systemd/system"
+SERVICE = """[Unit]
+Description=Mounts that are missing, such as those of a server that was down at boot (clusterwright)
+
+[Service]
+Type=oneshot
+# Starting what is mounted does nothing. No automount: a job on a folder that is not there is refused, it does not hang.
+ExecStart=/bin/systemctl start --no-block {units}
+"""
+TIMER = f"""[Unit]
+Description=Missing mounts are tried again (clusterwright); stop this one to keep a folder off for a while
+
+[Timer]
+OnBootSec={PATIENCE_S}
+OnUnitInactiveSec=60
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+def shared_folders(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """`runs` is open to all, and kept as /tmp is."""
+    return (*_tried_again(_mounts(cluster, host), given.header()), *_runs(cluster, host))
+
+
+def _runs(cluster: Cluster, host: Host) -> tuple[Directory, ...]:
+    """Made by the server, where it is ours: what a mount brings is not there before the mount."""
+    folder = next(iter(cluster.storage.values()), None)
+    if isinstance(folder, Nfs) and folder.server in {one.name for one in cluster.hosts()}:
+        place = f"{folder.export or folder.path}/runs"
+        return (Directory(path=place, mode=0o1777),) if host.name == folder.server else ()
+    if folder is None or host.name != cluster.control.name:
+        return ()
+    return (Directory(path=f"{folder.path}/runs", mode=0o1777, parents=False),)
+
+
+def _mounts(cluster: Cluster, host: Host) -> list[str]:
+    """Units of what comes over a network; BeeGFS has a service of its own."""
+    return [
+        mount_unit_name(folder.path)
+        for folder in cluster.storage.values()
+        if not isinstance(folder, Local | Beegfs)
+        and not (isinstance(folder, Nfs) and folder.server == host.name)
+    ]
+
+
+def _tried_again(units: list[str], header: str) -> tuple[Resource, ...]:
+    if not units:
+        return ()
+    # $ and \ have a meaning in a command line of a unit, and names of units have \x2d
+    words = " ".join(unit.replace("\\", "\\\\") for unit in units)
+    service = File(path=f"{FOLDER}/{NAME}.service", content=header + SERVICE.format(units=words))
+    timer = File(path=f"{FOLDER}/{NAME}.timer", content=header + TIMER)
+    return (service, timer, Unit(name=f"{NAME}.timer", restart_on=(timer.id,)))

@@ -1,0 +1,165 @@
+"""Slurm: slurmctld on the first control host, slurmd on the compute hosts, the commands everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.field import Cost
+from clusterwright.onhost.provision import slurm_trial
+from clusterwright.provision.distribution import distribution, slurm_packages
+from clusterwright.provision.render.cgroup_conf import cgroup_conf
+from clusterwright.provision.render.gres_conf import gres_conf
+from clusterwright.provision.render.slurm_conf import slurm_conf
+from clusterwright.provision.render.slurm_gentle import gentle
+from clusterwright.provision.render.slurm_releases import reconfigures_by_new_process, release_of
+from clusterwright.provision.render.slurm_settings import CONTROL_PORT, LOGS, SPOOL, STATE
+from clusterwright.provision.render.topology_conf import topology
+from clusterwright.provision.resources import Directory, File, Given, Resource, Trial, Unit
+
+AFTER = ("base", "clock", "kernel", "munge", "slurm_account")
+
+FOLDER = "/etc/slurm"
+COMMENTS = "(?!)"  # matches no line: a reload covers what differs in comments alone
+# No release of Slurm has a test for its file, but every command parses it first, and this one asks no daemon.
+PARSES = ("env", "SLURM_CONF={}", "scontrol", "show", "hostnames", "localhost")
+LIMITS = """[Service]
+# RDMA pins memory; a job has slurmd's limits.
+LimitMEMLOCK=infinity
+LimitNOFILE=1048576
+
+# A daemon that died is started again.
+Restart=on-failure
+RestartSec=2
+"""
+ASKED_BY_COMMAND = """
+[Service]
+# By a signal, Slurm before 23.02 keeps its partitions as they were, and sends nothing to hosts that fetch files.
+ExecReload=
+ExecReload=/usr/bin/scontrol reconfigure
+"""
+# Its first start ends where nobody keeps accounts.
+AFTER_ACCOUNTS = """
+[Unit]
+After=slurmdbd.service
+"""
+# The distribution's unit starts only where there is a slurm.conf.
+NO_FILE = """
+[Unit]
+ConditionPathExists=
+"""
+
+
+def slurm(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """The daemon of the host's role; files everywhere, or not on compute hosts where those fetch them."""
+    files = () if fetches(cluster, host) else _files(cluster, host, given.header())
+    folder = () if fetches(cluster, host) else (Directory(path=FOLDER),)
+    return (
+        *slurm_packages(cluster, "client"),
+        *folder,
+        Directory(path=LOGS, owner="slurm", group="slurm"),
+        *files,
+        *_daemon(cluster, host, given.header(), files),
+    )
+
+
+def fetches(cluster: Cluster, host: Host) -> bool:
+    """True for a host without files of its own: a compute host in configless mode.
+
+    Login hosts keep theirs: what fetches them without a slurmd (sackd) came with 24.05.
+    """
+    return cluster.slurm.configless and host.group.role == "compute"
+
+
+def _files(cluster: Cluster, host: Host, header: str) -> tuple[File, ...]:
+    """What the host's daemon reads; commands alone read slurm.conf only."""
+    files = [_slurm_conf(cluster, header)]
+    if host.group.role == "login":
+        return tuple(files)
+    again = ".*" if reconfigures_by_new_process(release_of(cluster)) else COMMENTS
+    held = cgroup_conf(cluster, header)
+    files.append(File(path=f"{FOLDER}/cgroup.conf", content=held, cost=Cost.RESTART, gentle=COMMENTS))
+    files.append(_gres_conf(cluster, host, header))
+    told = topology(cluster, header)
+    if told is not None:
+        name, text = told
+        files.append(File(path=f"{FOLDER}/{name}", content=text, cost=Cost.RESTART, gentle=again))
+    return tuple(files)
+
+
+def _slurm_conf(cluster: Cluster, header: str) -> File:
+    text = slurm_conf(cluster, header)
+    return File(
+        path=f"{FOLDER}/slurm.conf", content=text, cost=Cost.RESTART, gentle=gentle(cluster), validate=PARSES
+    )
+
+
+def _gres_conf(cluster: Cluster, host: Host, header: str) -> File:
+    """A compute host has the lines of its own GPUs, so that hosts that come and go change nothing on it.
+
+    Another device or type under a running job is not for a reload. The control host's is read by nobody but those
+    who fetch it.
+    """
+    compute = host.group.role == "compute"
+    text = gres_conf(cluster, header, host.group if compute else None)
+    cost = Cost.DRAIN if compute else Cost.RESTART
+    return File(path=f"{FOLDER}/gres.conf", content=text, cost=cost, gentle=COMMENTS)
+
+
+def _daemon(cluster: Cluster, host: Host, header: str, files: tuple[File, ...]) -> tuple[Resource, ...]:
+    munge = ("file:/etc/munge/munge.key",)
+    inputs = tuple(file.id for file in files) + munge
+    if host.name == cluster.control.name:
+        state = Directory(path=STATE, owner="slurm", group="slurm")
+        return (
+            *slurm_packages(cluster, "slurmctld"), state, _trial("slurmctld", host, files),
+            *_unit("slurmctld", header, inputs, more=_of_slurmctld(cluster, host)),
+        )  # fmt: skip
+    if host.group.role == "compute":
+        spool = Directory(path=SPOOL, owner="slurm", group="slurm")
+        packages = slurm_packages(cluster, "slurmd")
+        if fetches(cluster, host):
+            options = _fetching(cluster, header)
+            return (*packages, spool, options, *_unit("slurmd", header, (*munge, options.id), more=NO_FILE))
+        return (*packages, spool, _trial("slurmd", host, files), *_unit("slurmd", header, inputs))
+    return ()
+
+
+def _unit(name: str, header: str, inputs: tuple[str, ...], more: str = "") -> tuple[Resource, ...]:
+    path = f"/etc/systemd/system/{name}.service.d/clusterwright.conf"
+    limits = File(path=path, content=header + LIMITS + more, cost=Cost.RESTART, gentle=COMMENTS)
+    return (limits, Unit(name=f"{name}.service", restart_on=(*inputs, limits.id)))
+
+
+def _of_slurmctld(cluster: Cluster, host: Host) -> str:
+    return ASKED_BY_COMMAND + (AFTER_ACCOUNTS if host == cluster.accountant else "")
+
+
+def _trial(daemon: str, host: Host, files: tuple[File, ...]) -> Trial:
+    """The host's own daemon comes up on the new files, before any of them is in place."""
+    script = Path(slurm_trial.__file__).read_text(encoding="utf-8")
+    return Trial(
+        name=daemon,
+        files=tuple(file.id for file in files),
+        argv=("python3", "-c", script, daemon, "{}", host.name),
+    )
+
+
+def _fetching(cluster: Cluster, header: str) -> File:
+    """Options of slurmd where it fetches its files; a change that a reload does not cover restarts it.
+
+    Reloads reach it through slurmctld, which sends the new files with them.
+    """
+    files = _files(cluster, cluster.control, header)
+    rest = [line for file in files for line in str(file.content).splitlines() if not _covered(file, line)]
+    digest = hashlib.sha256("\n".join(rest).encode()).hexdigest()[:12]
+    text = f"""{header}# Of the files that it fetches, what asks for a restart: {digest}
+SLURMD_OPTIONS="--conf-server {cluster.control.name}:{CONTROL_PORT}"
+"""
+    return File(path=distribution(cluster).path("/etc/default/slurmd"), content=text, cost=Cost.RESTART)
+
+
+def _covered(file: File, line: str) -> bool:
+    return not line or line.startswith("#") or bool(file.gentle and re.match(file.gentle, line))

@@ -1,0 +1,23 @@
+"""The account that Slurm's daemons run under, where no package makes it."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.config.distributions import has_own
+from clusterwright.provision.alike import alike
+from clusterwright.provision.resources import Given, Group, Resource, User
+
+AFTER = ("base",)
+
+SLURM_ID = (
+    64030  # Debian's id for slurm (base-passwd's list of static ids); the same everywhere, as Slurm asks
+)
+
+
+@alike
+def slurm_account(cluster: Cluster, _host: Host, _given: Given) -> tuple[Resource, ...]:
+    """A distribution's package makes it; one of Slurm's own packaging does not."""
+    if has_own(cluster.os, cluster.software.slurm):
+        return ()
+    group = Group(name="slurm", gid=SLURM_ID, system=True)
+    return (group, User(name="slurm", uid=SLURM_ID, group="slurm", system=True))

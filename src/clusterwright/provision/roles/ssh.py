@@ -1,0 +1,87 @@
+"""Who may log in, and how users go from host to host without a question."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.alike import alike
+from clusterwright.provision.distribution import Distribution, distribution
+from clusterwright.provision.render.authorized_keys import authorized_keys
+from clusterwright.provision.render.ssh_config import CLUSTER_KEYS, ssh_config
+from clusterwright.provision.resources import Directory, File, Given, Resource, Unit
+
+AFTER = ("accounts",)
+KEYS = "/etc/ssh/authorized_keys.d"
+
+# Keys from the cluster file are in the last place; users keep their own in the first two.
+KEY_FILES = f".ssh/authorized_keys .ssh/authorized_keys2 {KEYS}/%u"
+# OpenSSH 8.0 reads no folder of settings; what stands on its command line goes before its file.
+OLD_UNIT = """[Service]
+ExecStart=
+ExecStart=/usr/sbin/sshd -D $OPTIONS $CRYPTO_POLICY {options}
+"""
+
+
+@alike
+def ssh(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
+    """Settings of sshd, the keys of the file, and a key pair of the cluster's own for each user.
+
+    The pairs lie beside the users' own keys and not in their homes: a home on NFS is not root's to write in.
+    """
+    header = given.header()
+    return (
+        *_daemon(cluster, header),
+        Directory(path=KEYS),
+        *(
+            File(path=f"{KEYS}/{name}", content=authorized_keys(cluster, name, given, header))
+            for name in cluster.users
+        ),
+        Directory(path=CLUSTER_KEYS),
+        *(_own_key(name, user.team, given) for name, user in cluster.users.items()),
+        File(path="/etc/ssh/ssh_config.d/50-clusterwright.conf", content=ssh_config(cluster, header)),
+    )
+
+
+def _own_key(name: str, team: str, given: Given) -> File:
+    """The private half: ssh refuses one that others can read."""
+    secret = f"ssh/{name}"
+    return File(
+        path=f"{CLUSTER_KEYS}/{name}",
+        content=given.secrets.get(secret, b""),
+        owner=name,
+        group=team,
+        mode=0o600,
+        secret=secret,
+    )
+
+
+def _daemon(cluster: Cluster, header: str) -> tuple[Resource, ...]:
+    """Of several values sshd takes the first, and cloud images come with one of their own: 00 is before them."""
+    allowed = "yes" if cluster.security.password_login else "no"
+    settings = {
+        "AuthorizedKeysFile": KEY_FILES,
+        "PasswordAuthentication": allowed,
+        "KbdInteractiveAuthentication": allowed,
+    }
+    system = distribution(cluster)
+    return _folder(system, settings, header) if system.has_sshd_folder else _old(system, settings, header)
+
+
+def _folder(system: Distribution, settings: dict[str, str], header: str) -> tuple[Resource, ...]:
+    text = (
+        header
+        + "\n# Keys from the cluster file are in the last place; users keep their own in the first two.\n"
+    )
+    text += "".join(f"{key} {value}\n" for key, value in settings.items())
+    path = "/etc/ssh/sshd_config.d/00-clusterwright.conf"
+    file = File(path=path, content=text, validate=("sshd", "-t", "-f", "{}"))
+    return (file, Unit(name=system.unit("ssh.service"), restart_on=(file.id,), reload=True))
+
+
+def _old(system: Distribution, settings: dict[str, str], header: str) -> tuple[Resource, ...]:
+    """By its unit. OpenSSH 8.0 knows the last setting by its former name."""
+    former = {"KbdInteractiveAuthentication": "ChallengeResponseAuthentication"}
+    options = " ".join(f'-o "{former.get(key, key)} {value}"' for key, value in settings.items())
+    unit = system.unit("ssh.service")
+    text = header + OLD_UNIT.format(options=options.replace("%", "%%"))
+    file = File(path=f"/etc/systemd/system/{unit}.d/clusterwright.conf", content=text)
+    return (file, Unit(name=unit, restart_on=(file.id,)))

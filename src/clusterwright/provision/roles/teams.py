@@ -1,0 +1,33 @@
+"""Teams, their limits and reservations, in Slurm's own records; changed where slurmctld runs."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.render.accounts import Row, account_rows, qos_names
+from clusterwright.provision.render.firewall_table import ACCOUNTING_PORT
+from clusterwright.provision.render.reservations import reservation_rows
+from clusterwright.provision.render.slurm_settings import CONTROL_PORT
+from clusterwright.provision.resources import Given, Records, Resource
+
+AFTER = ("slurm", "accounting")
+
+
+def teams(cluster: Cluster, host: Host, _given: Given) -> tuple[Resource, ...]:
+    """Names that slurmctld needs before it starts; then all of it."""
+    accountant = cluster.accountant
+    if accountant is None or host.name != cluster.control.name:
+        return ()
+    where: Row = {
+        "kind": "slurmdbd",
+        "name": accountant.name,
+        "cluster": cluster.name,
+        "address": str(accountant.management),
+        "port": str(ACCOUNTING_PORT),
+        "controller": str(host.management),
+        "controller_port": str(CONTROL_PORT),
+    }
+    return (
+        Records(name="qos-names", rows=(where, *qos_names(cluster)), before=("slurmctld.service",)),
+        Records(name="accounts", rows=(where, *account_rows(cluster))),
+        Records(name="reservations", rows=reservation_rows(cluster)),
+    )

@@ -1,0 +1,52 @@
+"""What of a compute host is set in /sys, and swap off: by a small unit, at every boot."""
+
+from __future__ import annotations
+
+from clusterwright.config.cluster import Cluster, Host
+from clusterwright.provision.alike import alike
+from clusterwright.provision.oneshot import oneshot
+from clusterwright.provision.resources import File, Given, Resource, Unit
+
+AFTER = ("base",)
+
+SCRIPT = "/etc/clusterwright/tuning.sh"
+NAME = "clusterwright-tuning.service"
+UNIT = oneshot("Settings of a compute host", SCRIPT, After="systemd-modules-load.service swap.target")
+HEAD = """# Every line does nothing where the host has no such thing: a virtual machine, a container.
+
+set_all() { # VALUE FILES...
+  value=$1
+  shift
+  for file; do
+    if [ -w "$file" ]; then echo "$value" >"$file"; fi
+  done
+}
+
+# Memory in large pages only for those who ask for it: `always` lets a fork of a data loader hold more than it
+# touches (kernel: admin-guide/mm/transhuge), and AMD's guide for language models has madvise (ZenDNN user guide).
+set_all madvise /sys/kernel/mm/transparent_hugepage/enabled
+"""
+GOVERNOR = """
+# Clocks that rise only under load delay the CPU's share of every step.
+set_all performance /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor
+"""
+NO_SWAP = """
+# One rank that is swapped out holds up all the others. swap.target is masked, for the next boot.
+if [ "$(wc -l </proc/swaps)" -gt 1 ]; then swapoff -a; fi
+"""
+
+
+@alike
+def tuning(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
+    """A script that stands alone, run at boot and when it changes. An empty unit file is a masked unit.
+
+    `reload`: there is no daemon that would end; the script runs again.
+    """
+    if host.group.role != "compute":
+        return ()
+    system = cluster.system
+    text = HEAD + (GOVERNOR if system.governor == "performance" else "") + ("" if system.swap else NO_SWAP)
+    script = File(path=SCRIPT, content=f"{given.header()}{text}\nexit 0\n", validate=("sh", "-n", "{}"))
+    unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)
+    mask = () if system.swap else (File(path="/etc/systemd/system/swap.target", content=""),)
+    return (script, unit, *mask, Unit(name=NAME, restart_on=(script.id, unit.id), reload=True))

@@ -1,0 +1,303 @@
+"""Slurm's release is changed while jobs run: one kind of daemon after the other, each seen to work before the next."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.names import fold
+from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.processes import Done
+from clusterwright.edge.slurm import QUEUE, QueuedJob, checked, parse_queue
+from clusterwright.edge.ssh import Remote, fan_out
+from clusterwright.errors import WrightError
+from clusterwright.provision.apply import apply
+from clusterwright.provision.as_root import as_root
+from clusterwright.provision.change.upgrade import Step, is_of
+from clusterwright.provision.distribution import distribution
+from clusterwright.provision.render.slurm_settings import STATE
+from clusterwright.provision.report import Report
+
+KEPT = (
+    "/var/lib/clusterwright/kept"  # outside undo/: an apply's undo is thrown away in time, this never by us
+)
+ANSWER_S = 120  # a daemon that has not answered by then is asked about
+CONVERT_S = 3600  # slurmdbd rewrites its tables first; Slurm's own page speaks of hours for millions of jobs
+TRIES = 10
+VERSION = "scontrol --version"  # of the client programs, which are of the same packages as the daemons
+
+# Read before it counts: the dump to its last line, the copy to its end, with the jobs in it.
+# MariaDB 10.3 (RHEL 8) has the older name.
+_DUMP = """set -eu; umask 077; mkdir -p {kept}; cd {kept}
+database=$(sed -n 's/^StorageLoc=//p' /etc/slurm/slurmdbd.conf)
+dump=$(command -v mariadb-dump || command -v mysqldump)
+"$dump" --single-transaction --databases "${{database:-slurm_acct_db}}" | gzip > accounting.sql.gz.part
+gzip -dc accounting.sql.gz.part | tail -n 1 | grep -q '^-- Dump completed'
+mv accounting.sql.gz.part accounting.sql.gz; sync; du -k accounting.sql.gz
+"""
+_COPY = """set -eu; umask 077; mkdir -p {kept}; cd {kept}
+tar -czf state.tar.gz.part -C {state} .
+tar -tzf state.tar.gz.part | grep -q '/job_state$'
+mv state.tar.gz.part state.tar.gz; sync; du -k state.tar.gz
+"""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """The file as it is to be, and how the hosts are reached."""
+
+    path: Path
+    cluster: Cluster  # with the new version
+    remote: Remote
+    when: str
+    clock: Clock = field(default_factory=SystemClock)
+
+    @property
+    def wanted(self) -> str:
+        """The new version."""
+        return self.cluster.software.slurm
+
+    def run(self, host: str, command: str, *, timeout_s: float = 60) -> Done:
+        """As root."""
+        return self.remote.run(host, as_root(self.cluster, command), timeout_s=timeout_s)
+
+    def control(self, command: str, *, timeout_s: float = 60) -> Done:
+        """Where slurmctld runs."""
+        return self.run(self.cluster.control.name, command, timeout_s=timeout_s)
+
+    def kept(self) -> str:
+        """The folder of what is kept, on the host that it is of."""
+        return f"{KEPT}/{self.when}"
+
+    def has_new(self, host: str) -> bool:
+        """True when the programs there are of the new release."""
+        return is_of(version_of(self.run(host, VERSION).out), self.wanted)
+
+
+def version_of(text: str) -> str:
+    """`slurm-wlm 24.11.5` and the like, as 24.11.5; empty where there is none."""
+    found = re.search(r"slurm\S* (\d+\.\d+[\w.]*)", text)
+    return found[1] if found else ""
+
+
+def versions(task: Upgrade) -> dict[str, str]:
+    """The version of every host.
+
+    Raises:
+        WrightError: hosts that do not answer or have no Slurm: half an upgrade is none.
+    """
+    names = [host.name for host in task.cluster.hosts()]
+    done = fan_out(names, lambda host: task.run(host, VERSION))
+    found = {host: version_of(one.out) for host, one in done.items()}
+    silent = [host for host, version in found.items() if not version]
+    if silent:
+        words = "\n".join(f"{host}: {done[host].last_lines(1) or 'no Slurm there'}" for host in silent)
+        raise WrightError.of(
+            "upgrade-silent",
+            f"the version of {fold(silent)} is not known:\n{words}",
+            "mend that, or take the hosts out first: wright remove-hosts",
+        )
+    return found
+
+
+def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
+    """Each host's package manager knows the new release, before anything is stopped.
+
+    Raises:
+        WrightError: it does not; with what it knows.
+    """
+    missing = {host: one for host, one in fan_out(hosts, lambda host: _packages(task, host)).items() if one}
+    if missing:
+        words = "\n".join(f"{fold([host])}: {words}" for host, words in missing.items())
+        raise WrightError.of(
+            "upgrade-no-packages",
+            f"no packages of Slurm {task.wanted} are known on {fold(list(missing))}:\n{words}",
+            "name their repository in the file under software.repositories, `wright apply` it, and run this again",
+        )
+
+
+def _packages(task: Upgrade, host: str) -> str:
+    """Why the packages cannot be had there; nothing where they can."""
+    if distribution(task.cluster).family == "rhel":
+        done = task.run(host, f"dnf -q list --showduplicates slurm-{task.wanted}*", timeout_s=300)
+        return "" if done.ok else done.last_lines(2)
+    words = "none"
+    for _ in range(TRIES):  # another apt may be at work, and then the lists are not read anew
+        done = task.run(host, "apt-cache madison slurm-client slurm-smd-client")
+        rows = [line.split("|")[1].strip() for line in done.out.splitlines() if line.count("|") > 1]
+        if any(is_of(row.split(":")[-1], task.wanted) for row in rows):
+            return ""
+        words = ", ".join(rows) or words
+        task.run(host, "apt-get -qq update", timeout_s=300)
+        task.clock.sleep(1)
+    return f"known there: {words}"
+
+
+def running(task: Upgrade) -> dict[str, QueuedJob]:
+    """Jobs that run now, by id.
+
+    Raises:
+        WrightError: slurmctld does not answer.
+    """
+    control = task.cluster.control.name
+    jobs = parse_queue(checked(task.control(QUEUE), control, "squeue").out)
+    return {job.job_id: job for job in jobs if job.state == "RUNNING"}
+
+
+def do(task: Upgrade, step: Step, before: dict[str, QueuedJob], say: Say) -> Report:
+    """One step, up to what has to hold after it.
+
+    Raises:
+        WrightError: something does not hold; the steps before it stand, and the same command goes on from here.
+    """
+    if step.kind in ("slurmdbd", "slurmctld"):
+        keep(task, step, say)
+    report = apply(task.cluster, str(task.path), task.remote, only=frozenset(step.hosts))
+    bad = [host for host in report.hosts if not host.ok]
+    if bad:
+        start_again(task, step)
+        words = "\n".join(f"{host.host}: {host.error}" for host in bad)
+        raise _stopped(
+            step, f"the new release could not be put on {fold([host.host for host in bad])}:\n{words}"
+        )
+    verify(task, step)
+    if step.kind != "slurmdbd":
+        lost = lost_jobs(task, before)
+        if lost:
+            raise _stopped(step, f"jobs {', '.join(lost)} ran before, and do not run now")
+    return report
+
+
+def verify(task: Upgrade, step: Step) -> None:
+    """What has to hold after the step.
+
+    Raises:
+        WrightError: it does not, within its time.
+    """
+    _CHECKS[step.kind](task, step)
+
+
+def keep(task: Upgrade, step: Step, say: Say) -> None:
+    """The daemons of the host stopped; what they keep copied, and the copies read.
+
+    Raises:
+        WrightError: a copy could not be made or read; the daemons of before run again.
+    """
+    (host,) = step.hosts
+    if task.has_new(host):
+        return  # it was kept before it became so, by this run or by one that was cut short
+    for unit, name, script in _kept_by(task, host):
+        if task.run(host, f"systemctl is-active --quiet {unit}").ok:
+            checked(task.run(host, f"systemctl stop {unit}", timeout_s=300), host, "systemctl")
+        text = script.format(kept=task.kept(), state=STATE)
+        done = task.run(host, text, timeout_s=CONVERT_S)
+        if not done.ok:
+            start_again(task, step)
+            raise _stopped(
+                step, f"{host}: {name} could not be kept: {done.last_lines(3) or 'the copy is not whole'}"
+            )
+        say(f"{host}: kept and read: {task.kept()}/{name}, {done.out.split()[0]} KiB")
+
+
+def _kept_by(task: Upgrade, host: str) -> list[tuple[str, str, str]]:
+    """Unit, file and script, slurmctld first: it is stopped first and started last."""
+    found = []
+    if any(one.name == host for one in task.cluster.hosts("control")):
+        found.append(("slurmctld.service", "state.tar.gz", _COPY))
+    if task.cluster.accountant and task.cluster.accountant.name == host:
+        found.append(("slurmdbd.service", "accounting.sql.gz", _DUMP))
+    return found
+
+
+def start_again(task: Upgrade, step: Step) -> None:
+    """What was stopped runs again, as far as it can: nothing else of the step was done."""
+    for host in step.hosts:
+        for unit, _name, _script in reversed(_kept_by(task, host)):
+            task.run(host, f"systemctl start {unit}", timeout_s=120)
+
+
+def lost_jobs(task: Upgrade, before: dict[str, QueuedJob]) -> list[str]:
+    """Jobs that ran before and neither run now nor have ended as jobs end."""
+    control = task.cluster.control.name
+    now = {job.job_id: job.state for job in parse_queue(checked(task.control(QUEUE), control, "squeue").out)}
+    well = {"RUNNING", "COMPLETING", "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "SUSPENDED", "PREEMPTED"}
+    return [job for job in before if now.get(job, "unknown") not in well]
+
+
+def until(task: Upgrade, step: Step, test: Callable[[], str], limit_s: float = ANSWER_S) -> None:
+    """The test says nothing more within the time.
+
+    Raises:
+        WrightError: it still says what is wrong.
+    """
+    started = task.clock.monotonic()
+    while why := test():
+        if task.clock.monotonic() - started > limit_s:
+            raise _stopped(step, why)
+        task.clock.sleep(1)
+
+
+def _slurmdbd(task: Upgrade, step: Step) -> None:
+    (host,) = step.hosts
+
+    def wrong() -> str:
+        if not task.has_new(host):
+            return f"{host} does not have Slurm {task.wanted}"
+        done = task.run(host, "sacctmgr --noheader --parsable2 show cluster format=cluster")
+        return "" if done.ok and done.out.strip() else f"slurmdbd does not answer: {done.last_lines(2)}"
+
+    until(task, step, wrong, CONVERT_S)
+
+
+def _slurmctld(task: Upgrade, step: Step) -> None:
+    def wrong() -> str:
+        done = task.control("scontrol show config")
+        found = re.search(r"(?m)^SLURM_VERSION\s*= (\S+)", done.out)
+        if found is None:
+            return f"slurmctld does not answer: {done.last_lines(2)}"
+        return "" if is_of(found[1], task.wanted) else f"slurmctld is still {found[1]}"
+
+    until(task, step, wrong)
+
+
+def _slurmd(task: Upgrade, step: Step) -> None:
+    def wrong() -> str:
+        done = task.control(f"scontrol --oneliner show node {shlex.quote(','.join(step.hosts))}")
+        rows = [dict(re.findall(r"(NodeName|Version|State)=(\S+)", line)) for line in done.out.splitlines()]
+        found = {row["NodeName"]: row for row in rows if "NodeName" in row}
+        for host in step.hosts:
+            row = found.get(host, {})
+            if not is_of(row.get("Version", ""), task.wanted):
+                return f"slurmctld has {host} with version {row.get('Version', 'none')}"
+            if re.search(r"DOWN|NOT_RESPONDING|INVAL|\*", row.get("State", "DOWN")):
+                return f"slurmctld has {host} as {row.get('State', 'unknown')}"
+        return ""
+
+    until(task, step, wrong)
+
+
+def _clients(task: Upgrade, step: Step) -> None:
+    def wrong() -> str:
+        silent = [host for host in step.hosts if not task.run(host, "sinfo --noheader").ok]
+        return f"sinfo does not answer on {fold(silent)}" if silent else ""
+
+    until(task, step, wrong)
+
+
+_CHECKS: dict[str, Callable[[Upgrade, Step], None]] = {
+    "slurmdbd": _slurmdbd, "slurmctld": _slurmctld, "slurmd": _slurmd, "clients": _clients,
+}  # fmt: skip
+
+
+def _stopped(step: Step, why: str) -> WrightError:
+    return WrightError.of(
+        "upgrade-stopped",
+        f"the upgrade stops at {step.kind} on {fold(step.hosts)}: {why}",
+        "mend that, and run the same command again: it goes on from there; no later host was touched",
+    )

@@ -1,0 +1,115 @@
+"""One round trip to a host: the order that goes there, and the answer that comes back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.field import Cost
+from clusterwright.edge.bundler import agent_modules
+from clusterwright.edge.clock import Clock
+from clusterwright.edge.processes import TIMED_OUT, Done
+from clusterwright.edge.ssh import SSH_FAILED, Remote
+from clusterwright.onhost.provision.agent import ANSWER
+from clusterwright.provision.as_root import by_sudo
+from clusterwright.provision.bundle import Order, bundle, command
+from clusterwright.provision.report import Change, HostReport
+from clusterwright.provision.resources import Resource
+
+Mode = Literal["check", "fetch", "apply", "list"]
+
+NOTHING: Mapping[str, str] = {}
+LOOK_S, ACT_S = 60, 1800  # looking takes a second; packages of a bare host over a slow mirror, half an hour
+PATIENCE_S = 10  # an apply whose ssh was cut ends its changes within seconds, packages aside
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is asked of the hosts: to become as wanted, or (`to`) as they were before an apply."""
+
+    cluster: Cluster
+    source: str
+    remote: Remote
+    clock: Clock
+    when: str
+    resources: Callable[[str], tuple[Resource, ...]] = lambda _host: ()
+    shared: tuple[str, ...] = ()
+    to: str = ""
+
+    def ask(self, host: str, mode: Mode, expect: str = "", leave: Mapping[str, str] = NOTHING) -> HostReport:
+        """One ssh."""
+        order = Order(
+            mode, self.source, self.when, expect,
+            os=self.cluster.os, to=self.to, idle=True, leave=leave, patience_s=PATIENCE_S,
+        )  # fmt: skip
+        data = bundle(order, self.resources(host), agent_modules(), self.shared)
+        sent = self.clock.now()
+        limit_s = ACT_S if mode in ("apply", "fetch") else LOOK_S
+        done = self.remote.run(host, command(sudo=by_sudo(self.cluster)), stdin=data, timeout_s=limit_s)
+        return read_answer(host, done, sent, self.clock.now())
+
+
+def stamp(clock: Clock) -> str:
+    """The name of an apply: its time in UTC, so that names sort by time."""
+    return datetime.fromtimestamp(clock.now(), UTC).strftime("%Y%m%d-%H%M%S")
+
+
+def read_answer(host: str, done: Done, sent: float = 0.0, came: float = 0.0) -> HostReport:
+    """What the agent said, or why it said nothing."""
+    lines = [line for line in done.out.splitlines() if line.startswith(ANSWER)]
+    if not lines:
+        reached = done.code != SSH_FAILED
+        blame: Literal["host", "change"] = "change" if "Traceback" in done.err else "host"
+        return HostReport(host, error=_silence(done), reached=reached, seconds=done.seconds, blame=blame)
+    answer: dict[str, Any] = json.loads(lines[-1].removeprefix(ANSWER))
+    facts, error, blame = answer["facts"], answer["error"], answer.get("blame", "change")
+    if answer["stale"]:
+        error, blame = "it changed since the plan was shown, and was left as it is; run again", "host"
+    return HostReport(
+        host,
+        changes=tuple(_change(row) for row in answer["changes"]),
+        notes=tuple(answer["notes"]),
+        error=error,
+        sum=answer.get("sum", ""),
+        interrupted=facts["interrupted"],
+        job_steps=facts["job_steps"],
+        reached_at=facts["reached_at"],
+        reached_port=facts.get("reached_port", ""),
+        came_from=facts.get("came_from", ""),
+        seconds=done.seconds,
+        blame=blame if error else "",
+        boot=facts.get("boot", ""),
+        owes=tuple(facts.get("owes", ())),
+        lost=answer.get("lost", {}),
+        lost_ids=tuple(answer.get("lost_ids", ())),
+        clock_off_s=_off(facts.get("now"), sent, came),
+        undoes=tuple(
+            (row["when"], row["source"], row["to"], row["changed"]) for row in answer.get("applies", ())
+        ),
+    )
+
+
+def _off(now: float | None, sent: float, came: float) -> float:
+    """How far a clock is ahead; nothing while it could have been read between our two looks at our own."""
+    if now is None or not came or sent <= now <= came:
+        return 0.0
+    return now - came if now > came else now - sent
+
+
+def _change(row: dict[str, Any]) -> Change:
+    cost, drift = Cost(row["cost"]), row.get("drift", "")
+    return Change(row["id"], row["what"], row["diff"], cost, bool(row.get("done")), drift)
+
+
+def _silence(done: Done) -> str:
+    if done.code == TIMED_OUT:
+        return (
+            f"no answer after {done.seconds:.0f} s; what was begun there goes on, and it is safe to run again"
+        )
+    if done.code == 127:
+        return f"python3 is missing there: {done.last_lines()}"
+    return done.last_lines() or f"ssh ended with code {done.code} and no words"

@@ -1,0 +1,268 @@
+"""A checkpoint in another form, and back: torch.save, torch's DCP, or the model alone as safetensors.
+
+    python -m clusterwright.runtime.checkpoints.convert step-00000100 gpt.pt --to torch
+
+What is written is read back and compared bit for bit before it gets its name. Random states are not carried: they
+belong to as many ranks as there were. Reading DCP unpickles, which runs whatever code somebody put there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pickle
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from clusterwright.runtime.checkpoints import disk, forms, manifest, part, tree
+from clusterwright.runtime.checkpoints.checkpoint import load
+from clusterwright.runtime.checkpoints.part import Chunk
+from clusterwright.runtime.checkpoints.source import Damaged
+
+RANDOM = "the random states of its ranks"
+
+
+class Refused(Exception):  # noqa: N818 (an answer, which somebody else shows)
+    """Why there is no converted checkpoint; nothing was left behind."""
+
+    def __init__(self, code: str, message: str, mend: str) -> None:
+        super().__init__(message)
+        self.code, self.mend = code, mend
+
+
+def convert(
+    source: Path, target: Path, *, to: str | None = None, origin: str | None = None, name: str = "model"
+) -> dict[str, Any]:
+    """Ours `to` another form, or ours from another one; says what was written, and what was left behind."""
+    if (to or origin) not in forms.FORMS or bool(to) == bool(origin) or origin == "safetensors":
+        message = "a checkpoint is converted --to torch, dcp or safetensors, or --from torch or dcp"
+        raise Refused("checkpoint-form", message, "say one of them")
+    if os.path.lexists(target):
+        raise Refused("checkpoint-target-there", f"{target} is there already", "choose another path")
+    left = to_other(source, target, to, name) if to else from_other(source, target, str(origin), name)
+    paths = [path for path in target.rglob("*") if path.is_file()] if target.is_dir() else [target]
+    return {"target": str(target), "bytes": sum(path.stat().st_size for path in paths), "left_behind": left}
+
+
+def to_other(source: Path, target: Path, form: str, name: str) -> list[str]:
+    """Ours in the form; returns what the form cannot hold."""
+    try:
+        shared, _ = load(source)
+    except Damaged as why:
+        mend = "wright checkpoints list shows the others"
+        raise Refused("checkpoint-damaged", f"{source.name}: {why}", mend) from None
+    left = [RANDOM]
+    if form == "safetensors":
+        shared, more = _model(shared, name)
+        left += more
+    write, read = forms.FORMS[form]
+    with _Whole(target) as scratch:
+        try:
+            write(shared, scratch)
+        except (ValueError, TypeError, KeyError) as why:
+            message = f"{form} cannot hold it: {why}"
+            raise Refused("checkpoint-not-carried", message, "choose another form") from None
+        _compare(shared, read(scratch), form)
+    return left
+
+
+def from_other(source: Path, target: Path, form: str, name: str) -> list[str]:
+    """The form as ours, in a folder named after its step."""
+    if target.name != manifest.step_name(_step(target)):
+        message = f"{target.name} is no name of a checkpoint: the step is in it"
+        raise Refused("checkpoint-form", message, "name it step-00000100, in a folder of checkpoints")
+    if not source.exists():
+        raise Refused("checkpoint-no-folder", f"there is no {source}", "name a file or folder that is there")
+    state = _read_other(source, form)
+    if all(isinstance(value, torch.Tensor) for value in state.values()):
+        state = {name: state}  # the bare weights of a model
+    _same_model(state, target.parent)
+    state.setdefault("run", {"loss": None})
+    with _Whole(target, keep_name=True) as scratch:
+        write_step(scratch, _step(target), state)
+        _compare(state, load(scratch)[0], "ours")
+    return [RANDOM]
+
+
+def _read_other(source: Path, form: str) -> dict[str, Any]:
+    try:
+        state = forms.FORMS[form][1](source)
+    except (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as why:
+        said = (str(why).splitlines() or [type(why).__name__])[0]
+        if form == "torch" and "global" in str(why).lower():  # torch's word for what it will not unpickle
+            message = f"{source} holds more than values, and loading it would run code: {said}"
+            raise Refused(
+                "checkpoint-unsafe", message, "save its state_dict alone, and convert that"
+            ) from None
+        message = f"{source} cannot be read as {form}: {said}"
+        raise Refused("checkpoint-unreadable", message, "see that it is whole, and of that form") from None
+    if not isinstance(state, dict) or not state:
+        raise Refused("checkpoint-unreadable", f"{source} holds no dictionary", "save a state_dict") from None
+    return state
+
+
+def _model(shared: dict[str, Any], name: str) -> tuple[dict[str, Any], list[str]]:
+    """The tensors of one module under the names that it gives them, and what else there is."""
+    chosen = shared.get(name)
+    if not isinstance(chosen, dict):
+        message = f"`{name}` is not in it, only {', '.join(shared)}"
+        raise Refused("checkpoint-no-model", message, "say which is the model: --name NAME")
+    tensors = {key: value for key, value in chosen.items() if isinstance(value, torch.Tensor)}
+    left = [other for other in shared if other != name]
+    return tensors, left + [f"{name}/{key}" for key in chosen if key not in tensors]
+
+
+def _same_model(state: dict[str, Any], folder: Path) -> None:
+    """A run's folder takes no checkpoint of another model: the tensors that differ are named."""
+    for path in sorted(folder.glob("step-*"), reverse=True):
+        try:
+            there = _saved_shapes(path)
+        except (Damaged, OSError):
+            continue
+        differ = list(_differences(there, _shapes(state)))
+        if differ:
+            more = f"; and {len(differ) - 5} more" if len(differ) > 5 else ""
+            message = f"{folder} holds checkpoints of another model: {'; '.join(differ[:5])}{more}"
+            raise Refused("checkpoint-other-model", message, "choose another folder")
+        return
+
+
+def _saved_shapes(path: Path) -> dict[str, list[int]]:
+    """As the headers say; no tensor is read."""
+    found: dict[str, list[int]] = {}
+    for each in manifest.read(path).parts:
+        with disk.reader(path, each) as reader:
+            found.update({entry.name: list(entry.whole) for entry in reader.entries})
+    own = ("rank", "tree")
+    return {name: shape for name, shape in found.items() if name not in own and not _of_optimizer(name)}
+
+
+def _shapes(state: dict[str, Any]) -> dict[str, list[int]]:
+    tensors: dict[str, torch.Tensor] = {}
+    tree.apart(state, "", tensors)
+    return {name: list(tensor.shape) for name, tensor in tensors.items() if not _of_optimizer(name)}
+
+
+def _of_optimizer(name: str) -> bool:
+    """Its moments have the shapes of the model's own, and come only with its first step."""
+    return name.startswith("optimizer/")
+
+
+def _differences(there: dict[str, list[int]], new: dict[str, list[int]]) -> Iterator[str]:
+    for name in sorted(there.keys() | new.keys()):
+        if name not in new:
+            yield f"{name} {there[name]} is missing in the new one"
+        elif name not in there:
+            yield f"{name} {new[name]} is in the new one alone"
+        elif there[name] != new[name]:
+            yield f"{name} is {there[name]} there and {new[name]} in the new one"
+
+
+class _Whole:
+    """A path beside the target, renamed to it when all went well, and removed when not."""
+
+    def __init__(self, target: Path, *, keep_name: bool = False) -> None:
+        self._target, self._folder = target, target.parent / f".partial-{target.name}-{os.getpid()}"
+        self.path = self._folder / target.name if keep_name else self._folder / "converted"
+
+    def __enter__(self) -> Path:
+        self._made = not self._target.parent.exists()
+        try:
+            self._target.parent.mkdir(exist_ok=True)
+            self._folder.mkdir()
+        except OSError as why:
+            raise self._refused(why) from None
+        return self.path
+
+    def __exit__(self, kind: object, why: BaseException | None, trace: object) -> None:
+        try:
+            if why is None:
+                self.path.rename(self._target)
+                manifest.sync_folder(self._target.parent)
+        except OSError as failed:
+            why = failed
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._made and why is not None:
+            with suppress(OSError):
+                self._target.parent.rmdir()
+        cause = why
+        while cause is not None and not isinstance(cause, OSError):
+            cause = cause.__cause__ or cause.__context__
+        if isinstance(cause, OSError):
+            raise self._refused(cause) from None
+
+    def _refused(self, why: OSError) -> Refused:
+        message = f"{self._target} is not written: {why.strerror}"
+        return Refused("checkpoint-not-written", message, "nothing was left behind; choose a place with room")
+
+
+def _compare(wanted: Any, found: Any, form: str) -> None:
+    """Refuses when one bit differs, so that no one has to find out later."""
+    for where in _unlike(wanted, found, ""):
+        message = f"{where} does not come back from {form} as it was"
+        raise Refused("checkpoint-not-carried", message, "choose another form")
+
+
+def _unlike(a: Any, b: Any, where: str) -> Iterator[str]:
+    """Places that differ."""
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        if a.dtype != b.dtype or a.shape != b.shape or not torch.equal(forms.flat(a), forms.flat(b)):
+            yield where
+    elif isinstance(a, dict) and isinstance(b, dict):
+        if a.keys() != b.keys():
+            yield f"{where}/{next(iter(a.keys() ^ b.keys()))}"
+        else:
+            for key in a:
+                yield from _unlike(a[key], b[key], f"{where}/{key}" if where else str(key))
+    elif isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)) and len(a) == len(b):
+        for index, item in enumerate(a):
+            yield from _unlike(item, b[index], f"{where}/{index}")
+    elif isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor) or (a != b and a == a):  # noqa: PLR0124 (NaN)
+        yield where
+
+
+def write_step(folder: Path, step: int, state: dict[str, Any]) -> None:
+    """Ours, as one rank writes it."""
+    tensors: dict[str, torch.Tensor] = {}
+    rest = tree.apart(state, "", tensors)
+    tensors |= {"rank": tree.pack({}), "tree": tree.pack(rest)}
+    chunks = [Chunk(name, tensor) for name, tensor in tensors.items()]
+    plan = part.layout(chunks)
+    staged = torch.empty(plan.bytes, dtype=torch.uint8)
+    part.stage(plan, chunks, staged)
+    folder.mkdir()
+    made = disk.write(folder / "part-00000-of-00001.safetensors", plan, staged)
+    manifest.write(folder, manifest.Manifest(step, 1, torch.__version__, time.time(), (made,)))
+
+
+def _step(target: Path) -> int:
+    digits = target.name.rpartition("-")[2]
+    return int(digits) if digits.isdigit() else 0
+
+
+def main() -> int:
+    """For whoever has no `wright` at hand: on a host, in a job."""
+    parser = argparse.ArgumentParser(prog="convert", description="A checkpoint in another form, and back.")
+    parser.add_argument("source", type=Path)
+    parser.add_argument("target", type=Path)
+    parser.add_argument("--to", choices=tuple(forms.FORMS))
+    parser.add_argument("--from", dest="origin", choices=("torch", "dcp"))
+    parser.add_argument("--name", default="model", help="what the model was tracked as")
+    try:
+        told = convert(**vars(parser.parse_args()))
+    except Refused as why:
+        sys.stderr.write(f"{why}; {why.mend}\n")
+        return 1
+    sys.stdout.write(f"{told['target']}: {told['bytes']} bytes; without {', '.join(told['left_behind'])}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

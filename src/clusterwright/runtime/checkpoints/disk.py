@@ -1,0 +1,62 @@
+"""Parts as files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from clusterwright.runtime.checkpoints import digest, memory, part
+from clusterwright.runtime.checkpoints.part import Layout, Part, Reader
+from clusterwright.runtime.checkpoints.source import FileSource
+
+
+def write(path: Path, plan: Layout, staged: torch.Tensor) -> Part:
+    """Write what was staged, with its sums and header, and see it to the disk."""
+    sums = []
+    with path.open("wb", buffering=0) as file:
+        os.lseek(file.fileno(), plan.body, os.SEEK_SET)
+        for entry in plan.entries:
+            for block in part.blocks(staged, entry):
+                sums.append(digest.block_sum(block))
+                _write(file.fileno(), memory.view(block))
+        made = part.finish(plan, staged, b"".join(sums), path.name)
+        os.lseek(file.fileno(), 0, os.SEEK_SET)
+        _write(file.fileno(), memory.view(staged[: plan.body]))
+        os.fsync(file.fileno())
+    return made
+
+
+@contextlib.contextmanager
+def reader(folder: Path, said: Part) -> Iterator[Reader]:
+    """The part, its length, header and sums verified."""
+    source = FileSource(folder / said.file)
+    try:
+        yield Reader(source, said)
+    finally:
+        source.close()
+
+
+def verify(folder: Path, said: Part) -> None:
+    """Read every byte; raises Damaged, or OSError when it cannot be read."""
+    with reader(folder, said) as found:
+        found.verify()
+
+
+def read_back(path: Path, said: Part) -> None:
+    """Read from the disk what was just written; raises Damaged if it is not that.
+
+    The system is asked to forget the file first. It is free to keep it, and then this sees only what it remembers.
+    """
+    with path.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    verify(path.parent, said)
+
+
+def _write(file: int, data: memoryview) -> None:
+    done = 0
+    while done < len(data):  # write(2) takes at most 2 GiB at once, and less when the disk is nearly full
+        done += os.write(file, data[done:])

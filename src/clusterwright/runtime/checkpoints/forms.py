@@ -1,0 +1,148 @@
+"""Other forms of a checkpoint: torch.save, torch's DCP, and safetensors; each written and read by one process."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from clusterwright.runtime.checkpoints import memory, part, tree
+
+_OURS = (
+    "clusterwright"  # where a DCP checkpoint keeps what DCP cannot: keys that are no text, empty containers
+)
+
+
+def _write_torch(state: dict[str, Any], path: Path) -> None:
+    with path.open("wb") as file:
+        torch.save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read_torch(path: Path) -> Any:
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _write_dcp(state: dict[str, Any], path: Path) -> None:
+    from torch.distributed.checkpoint.filesystem import FileSystemWriter
+    from torch.distributed.checkpoint.state_dict_saver import save
+
+    rest = tree.pack(tree.apart(state, "", {}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is one process alone, as is meant
+        _alone(save, {**state, _OURS: {"tree": rest}}, storage_writer=FileSystemWriter(path))
+
+
+def _alone(act: Callable[..., object], *arguments: Any, **named: Any) -> None:
+    """DCP wraps what goes wrong into a BaseException, for all ranks; here it is the one error that it was."""
+    from torch.distributed.checkpoint.api import CheckpointException
+
+    try:
+        act(*arguments, **named)
+    except CheckpointException as why:
+        error = next(iter(why.failures.values()))[0]
+    else:
+        return
+    raise error  # out here, so that it keeps its own cause: a full disk, say
+
+
+def _read_dcp(path: Path) -> Any:
+    """All of it, without knowing what is in it; with ours beside it, exactly what was given."""
+    from torch.distributed.checkpoint.filesystem import FileSystemReader
+    from torch.distributed.checkpoint.metadata import TensorStorageMetadata
+    from torch.distributed.checkpoint.state_dict_loader import load
+
+    about = FileSystemReader(path).read_metadata()
+    found = {
+        key: torch.empty(entry.size, dtype=entry.properties.dtype)
+        if isinstance(entry, TensorStorageMetadata)
+        else None
+        for key, entry in about.state_dict_metadata.items()
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _alone(load, found, storage_reader=FileSystemReader(path))
+    paths = about.planner_data or {}
+    named = {tuple(map(str, paths.get(key, (key,)))): value for key, value in found.items()}
+    ours = named.pop((_OURS, "tree"), None)
+    if ours is None:
+        return _nested({tuple(paths.get(key, (key,))): value for key, value in found.items()})
+    tensors: dict[str, torch.Tensor] = {}
+    for where, value in named.items():
+        tree.apart(value, "/".join(where), tensors)
+    return tree.together(tree.unpack(ours), tensors)
+
+
+def _nested(found: dict[tuple[Any, ...], Any]) -> dict[str, Any]:
+    """Dictionaries by path."""
+    whole: dict[Any, Any] = {}
+    for path, value in found.items():
+        inner = whole
+        for key in path[:-1]:
+            inner = inner.setdefault(key, {})
+        inner[path[-1]] = value
+    return {name: _shaped(value) for name, value in whole.items()}
+
+
+def _shaped(value: Any) -> Any:
+    """Lists as lists; and the numbers by which an optimizer knows its parameters, of which DCP has made text."""
+    if not isinstance(value, dict):
+        return value
+    shaped = {key: _shaped(item) for key, item in value.items()}
+    if shaped and all(
+        isinstance(key, int) for key in shaped
+    ):  # DCP keeps numbers for the places of lists alone
+        return [shaped[index] for index in sorted(shaped)]
+    if "param_groups" in shaped and all(key.isdigit() for key in shaped.get("state", {})):
+        shaped["state"] = {int(key): item for key, item in shaped.get("state", {}).items()}
+    return shaped
+
+
+def _write_safetensors(state: dict[str, Any], path: Path) -> None:
+    path.mkdir()
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    end = 0
+    for name, tensor in state.items():
+        begin, end = end, end + tensor.numel() * tensor.element_size()
+        header[name] = {
+            "dtype": part.DTYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end],
+        }  # fmt: skip
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with (path / "model.safetensors").open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for tensor in state.values():
+            file.write(memory.view(flat(tensor)))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read_safetensors(path: Path) -> Any:
+    data = memory.tensor((path / "model.safetensors").read_bytes())
+    start = 8 + int.from_bytes(memory.view(data[:8]), "little")
+    header = json.loads(bytes(memory.view(data[8:start])))
+    header.pop("__metadata__")
+    named = {name: dtype for dtype, name in part.DTYPES.items()}
+    found = {}
+    for name, row in header.items():
+        begin, end = row["data_offsets"]
+        found[name] = data[start + begin : start + end].clone().view(named[row["dtype"]]).view(row["shape"])
+    return found
+
+
+def flat(tensor: torch.Tensor) -> torch.Tensor:
+    """Its bytes, in main memory."""
+    return tensor.detach().cpu().contiguous().flatten().view(torch.uint8)
+
+
+FORMS: dict[str, tuple[Callable[[dict[str, Any], Path], None], Callable[[Path], Any]]] = {
+    "torch": (_write_torch, _read_torch),
+    "dcp": (_write_dcp, _read_dcp),
+    "safetensors": (_write_safetensors, _read_safetensors),
+}

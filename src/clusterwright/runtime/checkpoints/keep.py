@@ -1,0 +1,151 @@
+"""The folder of checkpoints: which there are, where they are made, and which of them go."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import secrets
+import shutil
+from pathlib import Path
+
+from clusterwright.runtime.checkpoints import disk, manifest
+from clusterwright.runtime.checkpoints.source import Damaged
+from clusterwright.runtime.events import say
+
+LATEST = "latest"
+_UNFINISHED = ".partial-"
+
+
+def steps(folder: Path) -> list[int]:
+    """The steps that have a folder, newest first; none of them need be good."""
+    names = [path.name for path in folder.iterdir()] if folder.exists() else []
+    return sorted((int(name[5:]) for name in names if re.fullmatch(r"step-\d{8,}", name)), reverse=True)
+
+
+def open_room(folder: Path, generation: int) -> Path:
+    """Where this generation's saves are made, until they get their names; all earlier rooms are gone with it.
+
+    A rank that was given up and still writes has lost its folder then, and with it every way to a name of its own.
+
+    Raises:
+        OSError: there is no room to be had, or a newer generation has one.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    newer = [
+        path.name for path in folder.glob(f"{_UNFINISHED}generation-*") if _generation(path) > generation
+    ]
+    if newer:
+        raise OSError(f"generation {generation} was given up: {newer[0]} is a newer one's")
+    room = folder / f"{_UNFINISHED}generation-{generation}-{secrets.token_hex(4)}"
+    room.mkdir()
+    for path in folder.glob(f"{_UNFINISHED}*"):
+        if path != room:
+            _discard(path)
+    return room
+
+
+def remove(path: Path) -> None:
+    """Remove a checkpoint so that no half of one can be met under its name."""
+    _discard(path)
+
+
+def point(folder: Path, step: int) -> None:
+    """`latest` leads to this step, for people and other programs; nothing here ever follows it."""
+    link = folder / f"{_UNFINISHED}{LATEST}-{secrets.token_hex(4)}"
+    try:
+        link.symlink_to(manifest.step_name(step))
+        os.replace(link, folder / LATEST)  # noqa: PTH105 (the tests count the renames of pathlib)
+    except OSError:
+        link.unlink(missing_ok=True)  # a file system without symbolic links
+
+
+def _generation(room: Path) -> int:
+    found = re.search(r"generation-(\d+)-", room.name)
+    return int(found[1]) if found else 0
+
+
+def _discard(path: Path) -> None:
+    """First out of the way by one rename, then removed."""
+    gone = path.with_name(f"{_UNFINISHED}gone-{secrets.token_hex(4)}")
+    try:
+        path.rename(gone)
+    except FileNotFoundError:
+        return
+    if gone.is_symlink() or not gone.is_dir():
+        gone.unlink()
+    else:
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+class Keeper:
+    """Keeps the newest N checkpoints that are complete, the best one, and always one that was read back and verified.
+
+    Reading each of them back would cost a training more than writing them; so every N-th save is read back, each
+    part by its own rank, and until then the last one that was stays, whatever its age.
+    """
+
+    def __init__(self, folder: Path, keep: int) -> None:
+        self._folder, self._keep = folder, keep
+        self.verified: set[int] = set()
+
+    def verifies(self, number: int) -> bool:
+        """Whether this save, counted from 0, is one to read back."""
+        return number % self._keep == 0
+
+    def tidy(self) -> None:
+        """See to the old ones; what cannot be removed is said and stays."""
+        try:
+            self._tidy()
+        except OSError as error:
+            say(f"an old checkpoint stays: {error}")
+
+    def _tidy(self) -> None:
+        """Remove what is older than what is kept; with less than that, remove nothing.
+
+        Bad ones that are newer stay for whoever wants to know why; they go with their age, like the good.
+        """
+        found = steps(self._folder)
+        complete, anchored = 0, False
+        old = []
+        for step in found:
+            if complete >= self._keep and anchored:
+                old.append(step)
+            elif self._complete(step):
+                complete += 1
+                anchored |= step in self.verified
+        best = self._best(found) if old else None
+        for step in old:
+            if step != best:
+                remove(self._folder / manifest.step_name(step))
+                self.verified.discard(step)
+
+    def _best(self, found: list[int]) -> int | None:
+        """The newest of those with the lowest value."""
+        values = {}
+        for step in found:
+            said = self._complete(step)
+            if said and said.value is not None and not math.isnan(said.value):
+                values[step] = said.value
+        return min(values, key=lambda step: (values[step], -step), default=None)
+
+    def _complete(self, step: int) -> manifest.Manifest | None:
+        """The manifest, if every file is there in its full length."""
+        folder = self._folder / manifest.step_name(step)
+        try:
+            said = manifest.read(folder)
+            return (
+                said
+                if all((folder / each.file).stat().st_size == each.bytes for each in said.parts)
+                else None
+            )
+        except (Damaged, OSError):
+            return None
+
+
+def check(folder: Path) -> manifest.Manifest:
+    """The manifest of a checkpoint whose every byte has been read and found as saved."""
+    said = manifest.read(folder)
+    for each in said.parts:
+        disk.verify(folder, each)
+    return said

@@ -1,0 +1,85 @@
+"""The last word of a save: which files make the checkpoint, and by what sums to know them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from clusterwright.runtime.checkpoints.part import Part
+from clusterwright.runtime.checkpoints.source import Damaged
+
+FORMAT = 2
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a checkpoint folder holds; a folder without one is no checkpoint.
+
+    `value` is what was measured of this state, lower being better; None when nothing was.
+    """
+
+    step: int
+    world_size: int
+    torch: str
+    time: float
+    parts: tuple[Part, ...]
+    value: float | None = None
+
+    @property
+    def bytes(self) -> int:
+        """The size of all parts."""
+        return sum(part.bytes for part in self.parts)
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest, whole and on disk, with a sum over itself."""
+    words = {"format": FORMAT, **asdict(manifest)}
+    with (folder / NAME).open("w") as file:
+        file.write(json.dumps({**words, "sha256": _sum(words)}, indent=1) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    sync_folder(folder)
+
+
+def read(folder: Path) -> Manifest:
+    """The manifest; raises Damaged when it is not whole or is another folder's."""
+    try:
+        words = json.loads((folder / NAME).read_text())
+        said = words.pop("sha256")
+        if words["format"] != FORMAT:
+            raise Damaged(f"{folder.name} has format {words['format']}; this version reads {FORMAT}")
+        if said != _sum(words):
+            raise Damaged(f"{folder.name}/{NAME} does not match its own checksum")
+        parts = tuple(Part(**part) for part in words["parts"])
+        manifest = Manifest(
+            words["step"], words["world_size"], words["torch"], words["time"], parts, words["value"]
+        )
+    except FileNotFoundError:
+        raise Damaged(f"{folder.name} has no {NAME}: its save was never finished") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged(f"{folder.name}/{NAME} cannot be read: {error}") from None
+    if folder.name != step_name(manifest.step) or len(parts) != manifest.world_size:
+        raise Damaged(f"{folder.name}/{NAME} is of step {manifest.step}: it belongs to another folder")
+    return manifest
+
+
+def step_name(step: int) -> str:
+    """The folder of a step's checkpoint."""
+    return f"step-{step:08d}"
+
+
+def sync_folder(folder: Path) -> None:
+    """See the names in a folder to the disk; else a file can be whole and yet have no name after a crash."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sum(words: dict[str, object]) -> str:
+    return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()

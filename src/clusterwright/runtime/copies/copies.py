@@ -1,0 +1,163 @@
+"""The state of this rank after some steps, copied into memory that outlives the rank.
+
+Each rank copies its part into memory of its host's agent, which brings it to the next host. All ranks vote whether
+the copies of the last round have arrived. The set of them is then whole, and stays untouched while the next round is
+made in the other slot. So at any moment there is a whole set, or there has been none yet.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+import torch.distributed as dist
+
+from clusterwright.runtime.checkpoints.part import Chunk
+from clusterwright.runtime.checkpoints.writer import Moment, Unable, Writer
+from clusterwright.runtime.copies.rhythm import VARIABLE, Rhythm
+from clusterwright.runtime.events import Events
+from clusterwright.runtime.group import Group
+from clusterwright.runtime.progress import Progress
+
+# What a rank says of its copy of the last round; the largest of all ranks' holds.
+ARRIVED, VOID, WAIT, REFUSED = range(4)
+NOBODY = (1 << 64) - 1
+# a rank that copies at each step waits for the copy before; after so long the step goes without
+_PATIENCE_S = 5.0
+# on the way out nothing else is to be done; a neighbour that is gone is given up after 10 s
+_LEAVING_S = 30.0
+_LOOK_EVERY_S = 0.0005
+_SAY_EVERY_S = 1.0
+# Where training computes on the CPU, sums and sending take their time from it too: 560 ms of CPU time for 300 MB,
+# of both hosts together and for a stall of 36 (docs/log.md, 2026-11-22); half of it on each, over two cores or more.
+_ON_CPU = 4
+
+Part = Callable[[], Sequence[Chunk]]
+
+
+class Copies:
+    """All ranks call the same things at the same steps."""
+
+    def __init__(
+        self, group: Group, writer: Writer | Unable, rhythm: Rhythm, shown: tuple[Progress, Events]
+    ) -> None:
+        self._group, self._writer, self._rhythm = group, writer, rhythm
+        self._progress, self._log = shown
+        self._whole: Moment | None = None
+        self._made: Moment | None = None
+        self._failed = self._over = self._asked = False
+        self._patient = True  # a round that was waited for in vain is not waited for again
+        self._said = 0.0
+        self._unsaid = (0, 0.0)
+
+    def resumed(self, step: int, from_memory: Moment | None = None) -> None:
+        """Training goes on after this step; the copies that it was read from stay until there is a newer whole set."""
+        self._whole = from_memory
+        self._writer.resumed(step)
+
+    def wishes(self) -> dict[str, int]:
+        """This rank's words in the vote."""
+        overdue = self._group.rank == 0 and self._rhythm.overdue(time.monotonic())
+        return {"copy": int(overdue), "copies": REFUSED if self._over else self._last_round()}
+
+    def due(self, step: int) -> bool:
+        """Whether all ranks have to know in this step how copies stand: it is to be copied, or no step has been."""
+        return not self._over and (self._made is None or self._rhythm.due(step))
+
+    def between(self, moment: Moment, agreed: Mapping[str, int], part: Part) -> None:
+        """Between two steps: count the last round, and make the next when it is time and there is room for it."""
+        if self._over:
+            return
+        begun = time.monotonic()
+        last = agreed.get("copies", WAIT)
+        if not self._asked:
+            self._asked = True
+            self._writer.ask(part())
+        due = bool(agreed.get("copy")) or self._rhythm.due(moment.step)
+        if last == WAIT and due and self._patient and self._rhythm.steps:
+            last = self._wait(_PATIENCE_S)
+            self._patient = last != WAIT
+        if last == REFUSED:
+            self._give_up()
+        if last == ARRIVED:
+            self._whole, self._patient = self._made, True
+        if due and last in (ARRIVED, VOID):
+            self._make(moment, part(), begun)
+
+    def leave(self, moment: Moment, part: Part) -> bool:
+        """Copy this step before all ranks leave, whatever that costs; False, on all, when one of them cannot."""
+        if self._over or not self._asked:
+            return False
+        begun, last = time.monotonic(), self._wait(_LEAVING_S)
+        if last == ARRIVED:
+            self._whole = self._made
+        if last not in (ARRIVED, VOID):
+            return False
+        self._make(moment, part(), begun)
+        self._writer.settle()
+        return self._largest(int(self._failed)) == 0
+
+    def close(self) -> None:
+        """The last copy is complete, or none was made."""
+        self._writer.close()
+
+    def _last_round(self) -> int:
+        """How the copy of the last round stands on this rank."""
+        if self._writer.refused:
+            return REFUSED
+        if not self._writer.ready():
+            return WAIT
+        if self._made is None or self._failed:
+            return VOID
+        return ARRIVED if self._progress.shipped in (self._made.step, NOBODY) else WAIT
+
+    def _wait(self, patience_s: float) -> int:
+        """How the last round stands on all ranks when this one knows its own, or has waited long enough."""
+        until = time.monotonic() + patience_s
+        while (last := self._last_round()) == WAIT and time.monotonic() < until:
+            time.sleep(_LOOK_EVERY_S)
+        return self._largest(last)
+
+    def _largest(self, mine: int) -> int:
+        vote = torch.tensor([mine])
+        dist.all_reduce(vote, dist.ReduceOp.MAX, group=self._group.control)
+        return int(vote)
+
+    def _make(self, moment: Moment, chunks: Sequence[Chunk], begun: float) -> None:
+        self._log.flush()
+        with self._progress.paused():
+            length = self._writer.copy(moment.step, chunks, self._whole)
+        now = time.monotonic()
+        self._made, self._failed = moment, not length
+        self._progress.copied(moment.step)
+        cpu = self._group.device.type == "cpu"
+        self._rhythm.made(now, (now - begun) * (_ON_CPU if cpu else 1))
+        self._say(moment.step, now - begun, length)
+
+    def _say(self, step: int, seconds: float, length: int) -> None:
+        """At most one event a second; its seconds are those of all copies since the last one."""
+        count, total = self._unsaid[0] + 1, self._unsaid[1] + seconds
+        self._unsaid = (count, total)
+        if time.monotonic() - self._said >= _SAY_EVERY_S:
+            self._log.record("copy", step=step, seconds=total, bytes=length, copies=count)
+            self._said, self._unsaid = time.monotonic(), (0, 0.0)
+
+    def _give_up(self) -> None:
+        self._over = True
+        self._log.say("no copies in memory: on some host there is no room for them")
+        self._log.record("copies_refused")
+
+
+def begin(
+    group: Group, generation: int, shown: tuple[Progress, Events], environ: Mapping[str, str] = os.environ
+) -> Copies | None:
+    """None when the launcher offers no memory, or the job wants no copies."""
+    rhythm = Rhythm.parse(environ.get(VARIABLE, "auto"))
+    if rhythm is None or "CLUSTERWRIGHT_COPY" not in environ:
+        return None
+    try:
+        return Copies(group, Writer(group, generation, environ), rhythm, shown)
+    except OSError as why:
+        return Copies(group, Unable(str(why)), rhythm, shown)

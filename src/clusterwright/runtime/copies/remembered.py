@@ -1,0 +1,81 @@
+"""What the launcher says is in memory, and the parts of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clusterwright.runtime.checkpoints import memory
+from clusterwright.runtime.checkpoints.part import Part, Reader
+from clusterwright.runtime.checkpoints.source import Damaged, MemorySource
+from clusterwright.runtime.copies.fetch import Fetched
+from clusterwright.runtime.copies.slots import Slots
+
+VARIABLE = "CLUSTERWRIGHT_MEMORY"
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A step of which every rank's part is in memory somewhere; `places` has a path or an address for each rank."""
+
+    generation: int
+    step: int
+    world_size: int
+    token: str
+    places: tuple[dict[str, Any], ...]
+
+    @contextlib.contextmanager
+    def reader(self, rank: int) -> Iterator[Reader]:
+        """One rank's part, its length, header and sums verified.
+
+        Raises:
+            Damaged: it is not there any more, or is not what was copied.
+            OSError: nobody answers where it should be.
+        """
+        place, key = self.places[rank], (self.generation, self.step, self.world_size, rank)
+        opened = _mapped(place["path"], key) if "path" in place else _fetched(place, self.token, key)
+        with opened as reader:
+            yield reader
+
+
+def told(environ: MutableMapping[str, str] = os.environ) -> Remembered | None:
+    """What the launcher says, once: it is nothing for the processes that a rank starts. None for nothing.
+
+    Raises:
+        OSError: it is in a file, which cannot be read.
+    """
+    text = environ.pop(VARIABLE, "")
+    if not text:
+        return None
+    words = json.loads(Path(text).read_text() if text.startswith("/") else text)
+    places = sorted(words["parts"], key=lambda place: int(place["rank"]))
+    return Remembered(words["generation"], words["step"], words["world_size"], words["token"], tuple(places))
+
+
+@contextlib.contextmanager
+def _mapped(path: str, key: tuple[int, int, int, int]) -> Iterator[Reader]:
+    slots = Slots(path)
+    try:
+        for found in slots.stored():
+            if (found.generation, found.step, found.world_size, found.rank) == key:
+                data = memory.view(slots.bytes(found.slot, found.bytes))
+                name = f"rank {found.rank}'s part in {path}"
+                yield Reader(MemorySource(name, data), Part(name, found.bytes, found.digest))
+                return
+    finally:
+        slots.close()
+    raise Damaged(f"rank {key[3]}'s part is not in {path}")
+
+
+@contextlib.contextmanager
+def _fetched(place: dict[str, Any], token: str, key: tuple[int, int, int, int]) -> Iterator[Reader]:
+    source = Fetched(place["address"], place["port"], token, key)
+    try:
+        yield Reader(source, Part(source.name, source.size(), source.digest))
+    finally:
+        source.close()

@@ -1,0 +1,44 @@
+"""Lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from clusterwright.runtime.datasets.bad import BadSampleError
+from clusterwright.runtime.datasets.shards import Shards
+
+
+class Jsonl(Shards):
+    """One JSON value a line, in UTF-8; empty lines are none."""
+
+    suffixes = (".jsonl", ".ndjson")
+
+    @staticmethod
+    def scan(path: Path) -> Iterator[tuple[int, int]]:
+        """Spans of the lines, without their ends."""
+        if not path.stat().st_size:
+            return
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            first = 0
+            while first < len(text):
+                end = text.find(b"\n", first)
+                end = len(text) if end < 0 else end
+                if end > first and text[first:end].strip():
+                    yield first, end - first
+                first = end + 1
+
+    def __getitem__(self, number: int) -> Any:
+        """What the line says.
+
+        Raises:
+            BadSampleError: it is not JSON.
+        """
+        try:
+            return json.loads(self.read(number))
+        except ValueError as why:
+            shard, inside = self.place(number)
+            raise BadSampleError.of(self.paths[shard], inside, f"not JSON: {why}") from why

@@ -1,0 +1,103 @@
+"""Files that hold many samples each, seen as one row of samples."""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import itertools
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from torch.utils.data import Dataset
+
+from clusterwright.runtime.datasets.index import spans
+
+
+class Shards(Dataset[Any]):
+    """Samples of several files, numbered through in the order of the files' names; each read is one pread(2).
+
+    `paths` are files, or folders whose files with one of the suffixes are taken. Another order of the same files, or
+    a file that has changed, is another dataset: its `fingerprint` says so.
+
+    Raises:
+        ValueError: no file is there, or one has no samples.
+    """
+
+    suffixes: tuple[str, ...] = ()
+
+    def __init__(self, *paths: str | Path) -> None:
+        self.paths = files(paths, self.suffixes)
+        self._spans = [spans(path, self.scan) for path in self.paths]
+        self._ends = list(itertools.accumulate(len(each) // 2 for each in self._spans))
+        self._starts = [0, *self._ends]
+        self._files = [-1] * len(self.paths)
+
+    @staticmethod
+    def scan(path: Path) -> Iterable[tuple[int, int]]:
+        """First byte and length of each sample of a file."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """How many samples each file holds: neighbours, which are read in one go."""
+        return tuple(len(each) // 2 for each in self._spans)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the files' names, sizes and numbers of samples, in their order."""
+        told = hashlib.sha256()
+        for path, samples in zip(self.paths, self.blocks):
+            told.update(f"{path.name} {path.stat().st_size} {samples}\n".encode())
+        return told.hexdigest()[:16]
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Which file a sample is in, and its number there.
+
+        Raises:
+            IndexError: there are fewer samples.
+        """
+        if not 0 <= number < self._ends[-1]:
+            raise IndexError(f"sample {number} of {len(self)}")
+        shard = bisect.bisect_right(self._ends, number)
+        return shard, number - self._starts[shard]
+
+    def read(self, number: int) -> bytes:
+        """The bytes of a sample."""
+        shard, inside = self.place(number)
+        row = self._spans[shard]
+        file = self._files[shard]
+        if file < 0:
+            file = self._files[shard] = os.open(self.paths[shard], os.O_RDONLY | os.O_CLOEXEC)
+        return os.pread(file, row[2 * inside + 1], row[2 * inside])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A worker that is not forked opens its own files, and maps the indices again."""
+        return {"paths": self.paths, **{name: value for name, value in vars(self).items() if name[:1] != "_"}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        Shards.__init__(self, *state["paths"])
+
+
+def files(paths: Iterable[str | Path], suffixes: tuple[str, ...]) -> tuple[Path, ...]:
+    """The files named, and those in folders named, sorted; hidden ones are not data.
+
+    Raises:
+        ValueError: there is none.
+    """
+    found: list[Path] = []
+    for path in map(Path, paths):
+        inside = path.rglob("*") if path.is_dir() else (path,)
+        found += (each for each in inside if each == path or _taken(each, suffixes))
+    if not found:
+        raise ValueError(f"no file {' or '.join(suffixes)} in {', '.join(map(str, paths)) or 'nothing'}")
+    return tuple(sorted(found))
+
+
+def _taken(path: Path, suffixes: tuple[str, ...]) -> bool:
+    return path.name.endswith(suffixes) and not path.name.startswith(".") and path.is_file()

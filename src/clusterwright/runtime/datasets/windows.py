@@ -1,0 +1,61 @@
+"""Text, or tokens that were made of it, cut into windows of one length."""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import itertools
+from pathlib import Path
+
+import torch
+from torch.utils.data import Dataset
+
+from clusterwright.runtime.datasets.shards import files
+
+
+class Windows(Dataset[torch.Tensor]):
+    """Windows of `context` + 1 numbers in a row; the last of one is the first of the next. No window spans two files.
+
+    Files are mapped, so ranks of a host share their pages and none reads more than its own windows. `dtype` is how
+    numbers lie in the files: torch.uint8 for bytes of text, torch.uint16 or int32 for tokens.
+
+    Raises:
+        ValueError: no file is there, or none is long enough for one window.
+    """
+
+    def __init__(
+        self,
+        *paths: str | Path,
+        context: int,
+        dtype: torch.dtype = torch.uint8,
+        suffixes: tuple[str, ...] = (".txt", ".bin"),
+    ) -> None:
+        self.paths, self.context = files(paths, suffixes), context
+        width = torch.empty(0, dtype=dtype).element_size()
+        self._files = [
+            torch.from_file(str(path), shared=False, size=path.stat().st_size // width, dtype=dtype)
+            for path in self.paths
+            if path.stat().st_size > context * width
+        ]
+        if not self._files:
+            raise ValueError(f"none of {len(self.paths)} files is long enough for a window of {context + 1}")
+        self._ends = list(itertools.accumulate((each.numel() - 1) // context for each in self._files))
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the files' names and sizes, and of the window's."""
+        told = hashlib.sha256(f"{self.context}\n".encode())
+        for path in self.paths:
+            told.update(f"{path.name} {path.stat().st_size}\n".encode())
+        return told.hexdigest()[:16]
+
+    def __getitem__(self, number: int) -> torch.Tensor:
+        """A window as int64, of length `context` + 1."""
+        if not 0 <= number < len(self):
+            raise IndexError(f"window {number} of {len(self)}")
+        file = bisect.bisect_right(self._ends, number)
+        start = (number - (self._ends[file - 1] if file else 0)) * self.context
+        return self._files[file][start : start + self.context + 1].to(torch.int64)

@@ -1,0 +1,78 @@
+"""Which way of adding up a model gets: the size of its buckets when it is wrapped, the rest when it is tracked.
+
+A program needs no change. What it says itself, a bucket or a hook of its own, comes first.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from clusterwright.runtime.gradients.hosts import Hosts
+from clusterwright.runtime.gradients.lane import Lane
+from clusterwright.runtime.gradients.power import Power
+from clusterwright.runtime.gradients.rounded import Rounded
+from clusterwright.runtime.gradients.told import Told
+from clusterwright.runtime.services import names
+
+_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def buckets(told: Told) -> None:
+    """Models that are wrapped from now on have buckets of that size, unless the program says another."""
+    if told.bucket_mib:
+        plain = DistributedDataParallel.__init__
+        sized: Any = functools.partialmethod(plain, bucket_cap_mb=told.bucket_mib)
+        DistributedDataParallel.__init__ = sized  # type: ignore[method-assign]  # (for all models of the process)
+
+
+def attach(each: Any, told: Told) -> Power | Rounded | None:
+    """A model in DistributedDataParallel adds up as told; what has a state that is to be kept, if any."""
+    for model in hookable(each):
+        dtype = _DTYPES.get(told.compress)
+        if told.compress == "power":
+            power = Power(model, told.rank, told.warm_up)
+            model.register_comm_hook(None, lambda _state, bucket, power=power: power.reduce(bucket))
+            return power
+        if told.compress == "int8":
+            rounded = Rounded(model)
+            _in_a_lane(model, rounded.add_up)
+            return rounded
+        elif told.hierarchical and model.device_type == "cpu":  # NCCL does so by itself
+            _in_a_lane(model, Hosts(model, dtype).add_up)
+        elif dtype:
+            _halve(model, dtype)
+    return None
+
+
+def hookable(each: Any) -> Iterator[DistributedDataParallel]:
+    """The DistributedDataParallel in it, if there is one without a hook.
+
+    Torch reads a hook's annotations, and refuses those that are strings; so hooks are lambdas, which have none.
+    """
+    for model in names.layers(each):
+        if isinstance(model, DistributedDataParallel) and not model._comm_hooks:  # noqa: SLF001 (no public way to it)
+            yield model
+
+
+def _in_a_lane(model: DistributedDataParallel, add_up: Callable[[int, torch.Tensor], None]) -> None:
+    lane = Lane(add_up)
+    model.register_comm_hook(None, lambda _state, bucket: lane.reduce(bucket))
+
+
+def _halve(model: DistributedDataParallel, dtype: torch.dtype) -> None:
+    group = model.process_group
+    model.register_comm_hook(None, lambda _state, bucket: _in_16_bits(dtype, group, bucket))
+
+
+def _in_16_bits(dtype: torch.dtype, group: Any, bucket: Any) -> Any:
+    """As torch's own hooks do, of which the one for bf16 refuses to work without CUDA."""
+    whole = bucket.buffer()
+    half = whole.to(dtype).div_(dist.get_world_size(group))
+    sent = dist.all_reduce(half, group=group, async_op=True).get_future()
+    return sent.then(lambda done: whole.copy_(done.value()[0]))

@@ -1,0 +1,78 @@
+"""The mean of a long vector over all ranks, with fewer bits of each number on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.nn.functional import pad
+
+BLOCK = 256  # numbers that share a scale; its 4 bytes are 1.6 % more
+_MOST = 127  # of a signed byte
+
+
+@dataclass
+class Left:
+    """What a rank has rounded away of its own numbers, and of the sums that it hands round; the next mean has it."""
+
+    own: Tensor | None = None
+    sums: Tensor | None = None
+
+
+def mean(flat: Tensor, group: Any, bits: int, left: Left | None = None) -> Tensor:
+    """The same bits on all ranks; `flat` may be overwritten. 32 and 16 bits (bfloat16) are one all-reduce.
+
+    With 8, each rank adds up one share of the vector and hands the sum round, so that it sends half of what it would
+    in 16. Both ways numbers travel as bytes: of the largest in a block, 1/127 is a unit. What is not finite stays so.
+    """
+    ranks = dist.get_world_size(group)
+    if bits == 8 and ranks > 1:
+        return _in_bytes(flat, group, ranks, left or Left())
+    sent = flat.div_(ranks).to(torch.bfloat16 if bits == 16 else torch.float32)
+    dist.all_reduce(sent, group=group)
+    return sent.to(flat.dtype)
+
+
+def _in_bytes(flat: Tensor, group: Any, ranks: int, left: Left) -> Tensor:
+    length = len(flat)
+    whole = pad(flat.float(), (0, -length % (BLOCK * ranks)))
+    left.own = _with(left.own, whole)
+    mine = _unpacked(_exchanged(_packed(left.own), group)).view(ranks, -1).mean(0)
+    left.sums = _with(left.sums, mine)
+    packed = _packed(left.sums)
+    shares = [torch.empty_like(packed) for _ in range(ranks)]
+    dist.all_gather(shares, packed, group=group)
+    return _unpacked(torch.cat(shares)).flatten()[:length]
+
+
+def _with(left: Tensor | None, numbers: Tensor) -> Tensor:
+    """What is to travel, in blocks; where something is left of before, in its memory."""
+    blocks = numbers.view(-1, BLOCK)
+    return blocks.clone() if left is None else left.to(blocks.device).add_(blocks)
+
+
+def _exchanged(packed: Tensor, group: Any) -> Tensor:
+    """Each rank gets its share of everyone's."""
+    found = torch.empty_like(packed)
+    dist.all_to_all_single(found, packed, group=group)
+    return found
+
+
+def _packed(blocks: Tensor) -> Tensor:
+    """Each block as bytes, with its scale behind it; what is rounded away stays in `blocks`."""
+    scales = blocks.abs().amax(1, keepdim=True) / _MOST
+    numbers = (blocks / scales.clamp(min=torch.finfo(torch.float32).tiny)).round_()
+    packed = torch.cat([numbers.to(torch.int8).view(torch.uint8), scales.view(torch.uint8)], 1)
+    blocks.addcmul_(numbers, scales, value=-1)
+    if not bool(scales.isfinite().all()):
+        blocks.nan_to_num_(0, 0, 0)
+    return packed
+
+
+def _unpacked(packed: Tensor) -> Tensor:
+    """Numbers, of a block whose scale is not finite none that is."""
+    numbers, scales = packed[:, :BLOCK].view(torch.int8), packed[:, BLOCK:].contiguous().view(torch.float32)
+    return numbers * scales

@@ -1,0 +1,108 @@
+"""Train a BERT on masked text: `python -m clusterwright.runtime.recipes.bert --steps 300`.
+
+`--config` is a config.json as bert-large has it, `--tokenizer` a tokenizer.json; without, a small model over bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clusterwright.runtime import Run, Sampler, start
+from clusterwright.runtime.recipes import folder, text, tokens
+from clusterwright.runtime.recipes.loop import train
+from clusterwright.runtime.recipes.masks import Mask
+from clusterwright.runtime.recipes.models.bert import Bert, Config
+from clusterwright.runtime.recipes.options import Common, parse
+from clusterwright.runtime.recipes.text import Text
+from clusterwright.runtime.recipes.windows import Windows
+
+
+@dataclass(frozen=True)
+class Options(Common):
+    """What can be said on the command line, `--like-this VALUE`."""
+
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.01
+    context: int = 64  # tokens that the model sees
+    config: str = ""
+    tokenizer: str = ""
+    save: str = ""  # a folder for the trained weights
+    width: int = 128  # this and the next three: where there is no config
+    layers: int = 3
+    heads: int = 4
+    dropout: float = 0.1
+    text: str = ""  # a folder of text files; Python's standard library if left out
+    text_bytes: int = 8_000_000
+
+
+class Masked(Windows):
+    """Windows of text in which some tokens are hidden, and have to be found."""
+
+    measures: Sequence[str] = ("validation", "found")
+
+    def __init__(self, run: Run, model: Bert, data: tuple[Text, Text], context: int, mask: Mask) -> None:
+        super().__init__(run, model, data, context)
+        self._mask = mask
+
+    def weight(self, sampler: Sampler) -> float:
+        """The hidden tokens of a step."""
+        return sampler.batch * self._mask.count
+
+    def judge(self, model: nn.Module, batch: Sequence[int]) -> Tensor:
+        """Hidden tokens, their losses, and those that were found."""
+        scores, aims = self._scores(model, self._validation, batch)
+        loss = F.cross_entropy(scores, aims, reduction="sum")
+        return torch.stack((torch.full_like(loss, len(aims)), loss, (scores.argmax(1) == aims).sum()))
+
+    def _loss(self, model: nn.Module, data: Text, numbers: Sequence[int]) -> Tensor:
+        return F.cross_entropy(*self._scores(model, data, numbers), reduction="sum")
+
+    def _scores(self, model: nn.Module, data: Text, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
+        whole = data.windows(numbers, torch.device("cpu"))[:, : self._context]
+        hidden, places = (each.to(self._device) for each in self._mask.hide(whole, numbers))
+        aims = torch.gather(whole.to(self._device), 1, places)
+        return model(hidden, places).float().flatten(0, 1), aims.flatten()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train until `steps`, or until told to stop."""
+    options = parse(Options, arguments)
+    run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
+    config, tokenizer = shape(options), tokens.find(options.tokenizer)
+    if options.context > config.max_position_embeddings:
+        raise ValueError(
+            f"--context {options.context}: config has {config.max_position_embeddings} positions"
+        )
+    sign = tokenizer.special("[MASK]", "<mask>")
+    encode = tokens.encoder(tokenizer, config.vocab_size, more=int(sign is None))
+    data = text.read(options.text, context=options.context, limit=options.text_bytes, encode=encode)
+    mask = Mask(options.context, tokenizer.size, tokenizer.size if sign is None else sign, options.seed)
+    model = Bert(config).to(run.device)
+    train(run, Masked(run, model, data, options.context, mask), options)
+    if options.save and not run.stopped:
+        folder.keep(model, options.save, "", run.rank)
+    run.finish()
+
+
+def shape(options: Options) -> Config:
+    """That of the file; else what the options say."""
+    if options.config:
+        return Config.read(Path(options.config))
+    told = {
+        "architectures": ["BertForMaskedLM"], "model_type": "bert", "vocab_size": tokens.Bytes.size + 1,
+        "hidden_size": options.width, "num_hidden_layers": options.layers,
+        "num_attention_heads": options.heads, "intermediate_size": 4 * options.width,
+        "max_position_embeddings": options.context, "hidden_dropout_prob": options.dropout,
+    }  # fmt: skip
+    known = {name: value for name, value in told.items() if name in Config.__dataclass_fields__}
+    return Config(**known, told=told)  # type: ignore[arg-type]  # (each is of its field's type)
+
+
+if __name__ == "__main__":
+    main()

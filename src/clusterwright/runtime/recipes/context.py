@@ -1,0 +1,69 @@
+"""Ranks that share a sequence: each has some of its positions, and fetches the keys and values of the others.
+
+As in the training of Llama 3 (2407.21783, section 3.3.2): keys and values are gathered, and of 2 n chunks a rank has
+the i-th from either end, so that all have as much to do under a causal mask.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import Tensor
+
+
+class Context:
+    """This rank's part of each sequence."""
+
+    def __init__(self, group: Any) -> None:
+        self.group, self.size, self.rank = group, dist.get_world_size(group), dist.get_rank(group)
+
+    def places(self, length: int, device: torch.device) -> Tensor:
+        """The positions that this rank has of a sequence.
+
+        Raises:
+            ValueError: the sequence does not divide.
+        """
+        if length % (2 * self.size):
+            raise ValueError(
+                f"a sequence of {length} does not divide into 2 chunks for each of {self.size} ranks"
+            )
+        return self._of(self.rank, length, device)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, *, enable_gqa: bool) -> Tensor:
+        """Attention of this rank's positions to all positions before them; all of shape B, H, T, E."""
+        length = q.shape[2] * self.size
+        mine = self._of(self.rank, length, q.device)
+        everyone = torch.cat([self._of(rank, length, q.device) for rank in range(self.size)])
+        seen = mine[:, None] >= everyone
+        keys, values = (_gather(each, self.group) for each in (k, v))
+        return F.scaled_dot_product_attention(q, keys, values, attn_mask=seen, enable_gqa=enable_gqa)
+
+    def _of(self, rank: int, length: int, device: torch.device) -> Tensor:
+        chunks = torch.arange(length, device=device).chunk(2 * self.size)
+        return torch.cat((chunks[rank], chunks[2 * self.size - 1 - rank]))
+
+
+def _gather(x: Tensor, group: Any) -> Tensor:
+    whole: Tensor = _Gather.apply(x, group)  # type: ignore[no-untyped-call]  # (torch's)
+    return whole
+
+
+class _Gather(torch.autograd.Function):
+    """The positions of all ranks of a group, in the order of the ranks; gradients go back where they belong."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: Any) -> Tensor:
+        ctx.group = group
+        parts = [torch.empty_like(x) for _ in range(dist.get_world_size(group))]
+        dist.all_gather(parts, x.contiguous(), group=group)
+        return torch.cat(parts, dim=2)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        whole = gradient.contiguous()
+        dist.all_reduce(whole, group=ctx.group)
+        parts = whole.chunk(dist.get_world_size(ctx.group), dim=2)
+        return parts[dist.get_rank(ctx.group)], None

@@ -1,0 +1,36 @@
+"""A model's folder as Hugging Face has it: config.json, weights in safetensors, the tokenizer's files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from clusterwright.runtime.recipes import weights
+
+M = TypeVar("M", bound=nn.Module)
+_BESIDE = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json")
+
+
+def begin(model: M, folder: str, *, needed: bool = False) -> M:
+    """The model with the folder's weights; where there are none and they are not needed, as it is."""
+    there = any(Path(folder, name).exists() for name in (weights.ONE, weights.INDEX))
+    if folder and (there or needed):
+        weights.load(model, Path(folder))
+    return model
+
+
+def keep(model: Any, folder: str, source: str, rank: int) -> None:
+    """Write the model into a folder, in the numbers that its config names; all ranks call it."""
+    told = dict(model.config.told)
+    name = str(told.get("dtype") or told.get("torch_dtype") or "float32")
+    weights.save(dict(model.named_parameters()), Path(folder), dtype=getattr(torch, name), rank=rank)
+    if rank == 0:
+        Path(folder, "config.json").write_text(json.dumps(told, indent=2) + "\n")
+        for beside in _BESIDE:
+            if source and Path(source, beside).exists() and Path(source) != Path(folder):
+                shutil.copy(Path(source, beside), Path(folder, beside))

@@ -1,0 +1,128 @@
+"""Teach a LLaMA to answer: `python -m clusterwright.runtime.recipes.instruct --model FOLDER --data FILE.jsonl`.
+
+All weights learn, or with `--lora 16` small matrices beside them. Only answers are scored; `dialogues` says what a line
+of the file may look like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from clusterwright.runtime import Run, Sampler, start
+from clusterwright.runtime.recipes import dialogues, folder, lora, tokens
+from clusterwright.runtime.recipes.loop import train
+from clusterwright.runtime.recipes.models.llama import Llama
+from clusterwright.runtime.recipes.models.llama_config import Config
+from clusterwright.runtime.recipes.options import Common, parse
+
+
+@dataclass(frozen=True)
+class Options(Common):
+    """What can be said on the command line, `--like-this VALUE`."""
+
+    learning_rate: float = 2e-5
+    weight_decay: float = 0.0
+    batch: int = 16
+    microbatch: int = 4
+    model: str = ""  # a folder with config.json, weights in safetensors, and tokenizer.json
+    data: str = ""  # a file of lines of JSON, or a folder of them
+    save: str = ""  # a folder for what was learned; `model` in the run's folder if left out
+    context: int = 2048  # longer dialogues are cut
+    lora: int = 0  # rank of the matrices that learn; 0: all weights learn
+    alpha: float = 0.0  # how much they count; twice the rank if left out
+    skip_bad: bool = False  # lines that cannot be used are named and passed over
+
+
+class Answers:
+    """Dialogues, and how well their answers are foreseen."""
+
+    measures: Sequence[str] = ("validation",)
+    alike = False
+
+    def __init__(self, run: Run, model: nn.Module, data: dialogues.Read) -> None:
+        self.model, self._device = model, run.device
+        self._training, self._validation = data.training, data.validation
+        self.size, self.held_out = len(data.training), len(data.validation)
+        self.fingerprint = data.fingerprint
+
+    def batches(self, sampler: Sampler) -> Sampler:
+        """Numbers of dialogues."""
+        return sampler
+
+    def weight(self, sampler: Sampler) -> float:
+        """The answers' tokens in a step, over all ranks: each can see who trains on what."""
+        return sum(self._training[n].count for n in self._everyones(sampler))
+
+    def tokens(self, sampler: Sampler) -> int:
+        """All that go through the model."""
+        return sum(len(self._training[n].tokens) for n in self._everyones(sampler))
+
+    def loss(self, model: nn.Module, piece: Sequence[int]) -> Tensor:
+        """Over the dialogues of these numbers."""
+        return self._loss(model, [self._training[n] for n in piece])
+
+    def validation(self, passes: list[list[int]]) -> list[list[int]]:
+        """Numbers of dialogues, again."""
+        return passes
+
+    def judge(self, model: nn.Module, batch: Sequence[int]) -> Tensor:
+        """The answers' tokens, and their losses."""
+        samples = [self._validation[n] for n in batch]
+        loss = self._loss(model, samples)
+        return torch.stack((torch.full_like(loss, sum(each.count for each in samples)), loss))
+
+    def _loss(self, model: nn.Module, samples: list[dialogues.Sample]) -> Tensor:
+        loss: Tensor = model(*(each.to(self._device) for each in dialogues.pad(samples)))
+        return loss
+
+    @staticmethod
+    def _everyones(sampler: Sampler) -> list[int]:
+        return [sampler.sample(n) for n in range(sampler.consumed, sampler.consumed + sampler.batch)]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train until `steps`, or until told to stop."""
+    options = parse(Options, arguments)
+    if not options.model or not options.data:
+        raise ValueError("say --model FOLDER and --data FILE.jsonl")
+    run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
+    config, tokenizer = Config.read(Path(options.model, "config.json")), tokens.find(options.model)
+    tokens.encoder(tokenizer, config.vocab_size)
+    data = dialogues.read(options.data, tokenizer, options.context, skip_bad=options.skip_bad)
+    run.record(
+        "data",
+        samples=len(data.training),
+        held_out=len(data.validation),
+        bad=len(data.bad),
+        first=data.bad[:3],
+    )
+    model = folder.begin(Llama(config), options.model, needed=True).to(run.device)
+    if options.lora and run.dimensions["tp"] > 1:
+        raise ValueError(f"--lora with parallel: tensor {run.dimensions['tp']} is not done: say shard: full")
+    if options.lora:
+        lora.adapt(model, options.lora, options.alpha or 2 * options.lora)
+    train(run, Answers(run, model, data), options)
+    if not run.stopped:
+        keep(run, model, options)
+    run.finish()
+
+
+def keep(run: Run, model: Llama, options: Options) -> None:
+    """Write what was learned, where there is a place for it."""
+    if not options.save and not run.folder:
+        return
+    target = Path(options.save) if options.save else Path(run.folder or "", "model")
+    if options.lora:
+        alpha = options.alpha or 2 * options.lora
+        lora.keep(model, target, base=options.model, rank=options.lora, alpha=alpha, own=run.rank)
+    else:
+        folder.keep(model, str(target), options.model, run.rank)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""The training loop, the same for all recipes: what differs is a `Task`.
+
+The batch of a step is the same whatever the number of ranks: each replica takes its share, in microbatches. A run
+that is resumed on fewer ranks therefore goes on with the same samples in the same steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from clusterwright.runtime import Run, Sampler
+from clusterwright.runtime.recipes.cost import per_sample
+from clusterwright.runtime.recipes.layout import Layout
+from clusterwright.runtime.recipes.options import Common
+from clusterwright.runtime.recipes.stages import Stage
+
+
+class Task(Protocol):
+    """A model and its data."""
+
+    model: nn.Module
+    size: int  # samples to train on
+    fingerprint: str  # of what they were made of: a run is not resumed on others
+    held_out: int  # samples to evaluate on
+    alike: bool  # whether all samples cost the same
+    measures: Sequence[str]  # what an evaluation gives
+
+    def batches(self, sampler: Sampler) -> Iterable[Any]:
+        """This rank's part of each step's batch, as `run.accumulate` can cut it."""
+
+    def weight(self, sampler: Sampler) -> float:
+        """What the sum of a step's losses, over all ranks, is divided by."""
+
+    def tokens(self, sampler: Sampler) -> int | None:
+        """How many tokens a step trains on; None where there are none."""
+
+    def loss(self, model: nn.Module, piece: Any) -> Tensor:
+        """The sum of the losses of a piece of a batch."""
+
+    def validation(self, passes: list[list[int]]) -> Iterable[Any]:
+        """What is evaluated, in batches of these samples."""
+
+    def judge(self, model: nn.Module, batch: Any) -> Tensor:
+        """A weight, and each measure times that weight, summed over a batch."""
+
+
+def train(run: Run, task: Task, options: Common) -> None:
+    """Train until `steps`, or until told to stop; the caller finishes the run.
+
+    Raises:
+        ValueError: the batch or the model cannot be cut in the way that is asked for.
+    """
+    layout = Layout(run)
+    layout.check(options.batch, options.microbatch)
+    if layout.stage and (options.compile or run.scaler.is_enabled()):
+        raise ValueError("parallel: pipeline: --compile and --precision fp16 are not done with it; take bf16")
+    if run.rank == 0 and run.generation <= 1 and task.alike:  # one that goes on has said so
+        run.flops = options.batch * per_sample(task)
+    model = layout.spread(task.model)
+    if options.compile:
+        run.compile(model)
+    optimizer = torch.optim.AdamW(groups(model, options.weight_decay), betas=(0.9, 0.95), fused=True)
+    run.track(model=model, optimizer=optimizer)
+    sampler = Sampler(
+        task.size, batch=options.batch, seed=options.seed,
+        data=task.fingerprint, replica=(layout.replica, layout.replicas),
+    )  # fmt: skip
+    for batch in run.steps(task.batches(sampler), until=options.steps):
+        total = gradients(run, task, (layout, model, sampler), batch, options.microbatch)
+        update(run, model, optimizer, total, options)
+        dist.all_reduce(total)
+        run.step(total / layout.alike, tokens=task.tokens(sampler))
+        if run.completed % options.evaluate_every == 0 or run.completed == options.steps:
+            evaluate(run, task, (layout, model), options)
+
+
+def gradients(
+    run: Run, task: Task, cut: tuple[Layout, nn.Module, Sampler], batch: Any, microbatch: int
+) -> Tensor:
+    """Add up this rank's gradients; returns its share of the step's mean loss."""
+    layout, model, sampler = cut
+    if layout.stage:
+        return staged(run, task, cut, layout.stage, list(run.accumulate(batch, microbatch)))
+    weight = task.weight(sampler)
+    total = torch.zeros((), device=run.device)
+    for piece in run.accumulate(batch, microbatch, model):
+        with run.autocast():
+            loss = task.loss(model, piece) / weight
+        total += loss.detach()
+        # gradients are averaged over the ranks, and each rank's loss is its share of a sum
+        torch.autograd.backward(run.scaler.scale(loss * layout.averaged))
+    return total
+
+
+def staged(
+    run: Run, task: Task, cut: tuple[Layout, nn.Module, Sampler], stage: Stage, pieces: list[Any]
+) -> Tensor:
+    """The same, where each microbatch goes through the stages of several ranks; only the last knows its loss."""
+    layout, model, sampler = cut
+    weight = task.weight(sampler)
+    total = torch.zeros((), device=run.device)
+
+    def forward(piece: Any) -> Tensor:
+        with run.autocast():
+            out = task.loss(model, piece)
+        if not stage.last:
+            return out
+        total.add_(out.detach() / weight)
+        return out / weight * layout.averaged
+
+    stage.add_up(model, pieces, forward)
+    return total
+
+
+def update(
+    run: Run, model: nn.Module, optimizer: torch.optim.Optimizer, total: Tensor, options: Common
+) -> None:
+    """One optimiser step, unless something in it is not finite."""
+    run.scaler.unscale_(optimizer)
+    norm = run.clip(model, options.clip)
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate(run.completed, options)
+    if run.finite(total, norm):
+        run.scaler.step(optimizer)
+    run.scaler.update()
+    optimizer.zero_grad()
+
+
+def groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Only matrices decay, as in GPT-3; what is frozen is in neither."""
+    parameters = [each for each in model.parameters() if each.requires_grad]
+    return [
+        {"params": [each for each in parameters if each.dim() > 1], "weight_decay": weight_decay},
+        {"params": [each for each in parameters if each.dim() <= 1], "weight_decay": 0.0},
+    ]
+
+
+def learning_rate(completed: int, options: Common) -> float:
+    """Up in a line, then down along a cosine to a tenth."""
+    if completed < options.warmup:
+        return options.learning_rate * (completed + 1) / options.warmup
+    done = min(1.0, (completed - options.warmup) / max(1, options.steps - options.warmup))
+    return options.learning_rate * (0.1 + 0.45 * (1 + math.cos(math.pi * done)))
+
+
+@torch.no_grad()
+def evaluate(run: Run, task: Task, cut: tuple[Layout, nn.Module], options: Common) -> None:
+    """Measure over the same samples each time; each replica takes its share of them."""
+    layout, model = cut
+    count = min(options.evaluate_samples, task.held_out)
+    mine = list(passes(count, options.microbatch, layout.replica, layout.replicas))
+    batches = task.validation([each or [0] for each in mine])
+    sums = torch.zeros(1 + len(task.measures), device=run.device)
+    whole = layout.whole(model)
+    whole.eval()
+    for remembered in whole.buffers():  # by a norm: each rank saw samples of its own
+        dist.broadcast(remembered, 0)
+    with run.pause("evaluation") as pause:
+        # where the weights are in parts, every rank's pass needs the others: none may leave early
+        shared: Iterable[Any] = pause.over(batches) if layout.replicated else batches
+        for each, batch in zip(mine, shared):
+            with run.autocast():
+                sums += task.judge(whole, batch) * (bool(each) and layout.judges)
+    whole.train()
+    dist.all_reduce(sums)
+    sums[0] /= layout.context  # the ranks of a sequence share its losses, and each counts it
+    for name, value in zip(task.measures, sums[1:]):
+        run.measure(name, value / sums[0])
+
+
+def passes(count: int, microbatch: int, which: int, of: int) -> Iterator[list[int]]:
+    """One replica's part of so many samples; all have as many passes, though the last may be empty."""
+    mine = range(which, count, of)
+    for number in range(math.ceil(math.ceil(count / of) / microbatch)):
+        yield list(mine[number * microbatch : (number + 1) * microbatch])

@@ -1,0 +1,57 @@
+"""LoRA (2106.09685): the weights stay as they are, and each chosen matrix gets a small one beside it that learns."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from clusterwright.runtime.recipes import weights
+
+MATRICES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+
+class Beside(nn.Linear):
+    """What a matrix gives, and what a small one beside it adds: nothing, in the beginning."""
+
+    def __init__(self, old: nn.Linear, rank: int, alpha: float) -> None:
+        super().__init__(old.in_features, old.out_features, bias=old.bias is not None, device="meta")
+        self.weight, self.bias = old.weight, old.bias
+        where: dict[str, Any] = {"bias": False, "device": old.weight.device, "dtype": torch.float32}
+        self.lora_A = nn.Linear(old.in_features, rank, **where)
+        self.lora_B = nn.Linear(rank, old.out_features, **where)
+        self.scale = alpha / rank
+        nn.init.kaiming_uniform_(self.lora_A.weight, a=math.sqrt(5))
+        nn.init.zeros_(self.lora_B.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Both together."""
+        added: Tensor = self.lora_B(self.lora_A(x))
+        return super().forward(x) + self.scale * added
+
+
+def adapt(model: nn.Module, rank: int, alpha: float) -> None:
+    """Freeze the model, and put a matrix of this rank beside each of `MATRICES`."""
+    model.requires_grad_(requires_grad=False)
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if name in MATRICES and isinstance(child, nn.Linear):
+                setattr(parent, name, Beside(child, rank, alpha))
+
+
+def keep(model: nn.Module, target: Path, *, base: str, rank: int, alpha: float, own: int) -> None:
+    """Write what has been learned, as the package peft reads it; all ranks call it, and rank 0 (`own`) writes."""
+    learned = {
+        f"base_model.model.{name}": each for name, each in model.named_parameters() if ".lora_" in name
+    }
+    weights.save(learned, target, dtype=torch.float32, rank=own, stem="adapter_model")
+    if own == 0:
+        told = {
+            "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": base, "r": rank,
+            "lora_alpha": alpha, "lora_dropout": 0.0, "bias": "none", "target_modules": list(MATRICES),
+        }  # fmt: skip
+        (target / "adapter_config.json").write_text(json.dumps(told, indent=2) + "\n")

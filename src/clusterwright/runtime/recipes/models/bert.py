@@ -1,0 +1,166 @@
+"""BERT with its head for masked words (1810.04805). Names are those of Hugging Face's BertForMaskedLM.
+
+Shapes: B samples, T positions, D width, K masked places a sample, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Config:
+    """The shape of a model, as a config.json has it; left out, BERT-base."""
+
+    vocab_size: int = 30522
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    hidden_dropout_prob: float = 0.1
+    layer_norm_eps: float = 1e-12
+    initializer_range: float = 0.02
+    told: dict[str, Any] = field(default_factory=dict)  # the file itself, for what we do not need
+
+    @staticmethod
+    def read(path: Path) -> Config:
+        """From a file.
+
+        Raises:
+            ValueError: it is of another kind of model, or its sizes do not fit together.
+        """
+        told = json.loads(path.read_text())
+        kind, activation = told.get("model_type", "bert"), told.get("hidden_act", "gelu")
+        if kind != "bert" or activation != "gelu":
+            raise ValueError(
+                f"{path}: model_type {kind} with {activation}: this recipe trains bert with gelu"
+            )
+        known = {one.name for one in fields(Config)} - {"told"}
+        made = Config(**{name: value for name, value in told.items() if name in known}, told=told)
+        if made.hidden_size % made.num_attention_heads:
+            both = f"hidden_size {made.hidden_size}, num_attention_heads {made.num_attention_heads}"
+            raise ValueError(f"{path}: {both}: the first is no multiple of the second")
+        return made
+
+
+class Embeddings(nn.Module):
+    """Words, places and kinds of sentence, added up."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        width = config.hidden_size
+        self.word_embeddings = nn.Embedding(config.vocab_size, width)
+        self.position_embeddings = nn.Embedding(config.max_position_embeddings, width)
+        self.token_type_embeddings = nn.Embedding(config.type_vocab_size, width)
+        self.LayerNorm = nn.LayerNorm(width, config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Of tokens (B, T), all of the first sentence."""
+        x = self.word_embeddings(tokens) + self.position_embeddings.weight[: tokens.shape[1]]
+        out: Tensor = self.dropout(self.LayerNorm(x + self.token_type_embeddings.weight[0]))
+        return out
+
+
+class Added(nn.Module):
+    """A matrix, added to what was there before, then normalised."""
+
+    def __init__(self, inputs: int, config: Config) -> None:
+        super().__init__()
+        self.dense = nn.Linear(inputs, config.hidden_size)
+        self.LayerNorm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, x: Tensor, before: Tensor) -> Tensor:
+        """Of x, whatever its width."""
+        out: Tensor = self.LayerNorm(self.dropout(self.dense(x)) + before)
+        return out
+
+
+class Heads(nn.Module):
+    """Each position looks at all."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.heads = config.num_attention_heads
+        self.query = nn.Linear(config.hidden_size, config.hidden_size)
+        self.key = nn.Linear(config.hidden_size, config.hidden_size)
+        self.value = nn.Linear(config.hidden_size, config.hidden_size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the positions of x (B, T, D)."""
+        parts = (self.query, self.key, self.value)
+        q, k, v = (each(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in parts)
+        return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+
+
+class Layer(nn.Module):
+    """Attention, then a network for each position by itself."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        attention = {"self": Heads(config), "output": Added(config.hidden_size, config)}
+        self.attention = nn.ModuleDict(attention)
+        inner = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.intermediate = nn.ModuleDict({"dense": inner})
+        self.output = Added(config.intermediate_size, config)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """One layer over x (B, T, D)."""
+        x = self.attention["output"](self.attention["self"](x), x)
+        out: Tensor = self.output(F.gelu(self.intermediate["dense"](x)), x)
+        return out
+
+
+class Head(nn.Module):
+    """Scores for the masked words; its matrix is the embedding."""
+
+    def __init__(self, config: Config, words: Any) -> None:
+        super().__init__()
+        width = config.hidden_size
+        norm = nn.LayerNorm(width, config.layer_norm_eps)
+        self.transform = nn.ModuleDict({"dense": nn.Linear(width, width), "LayerNorm": norm})
+        self.decoder = nn.Linear(width, config.vocab_size)
+        self.decoder.weight = words
+        nn.init.zeros_(self.decoder.bias)
+        self.bias = self.decoder.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Of x (B, K, D)."""
+        out: Tensor = self.decoder(self.transform["LayerNorm"](F.gelu(self.transform["dense"](x))))
+        return out
+
+
+class Bert(nn.Module):
+    """Tokens in, of which some are masked; scores for the words that were there out."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        layers = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
+        embeddings = Embeddings(config)
+        self.bert = nn.ModuleDict({"embeddings": embeddings, "encoder": nn.ModuleDict({"layer": layers})})
+        self.cls = nn.ModuleDict({"predictions": Head(config, embeddings.word_embeddings.weight)})
+        for name, parameter in self.named_parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, std=config.initializer_range)
+            elif name.endswith("bias"):
+                nn.init.zeros_(parameter)
+
+    def forward(self, tokens: Tensor, places: Tensor) -> Tensor:
+        """Scores (B, K, V) at these places (B, K) of tokens (B, T)."""
+        x = self.bert["embeddings"](tokens)
+        for layer in self.bert.get_submodule("encoder.layer").children():
+            x = layer(x)
+        chosen = torch.gather(x, 1, places[:, :, None].expand(-1, -1, x.shape[-1]))
+        scores: Tensor = self.cls["predictions"](chosen)
+        return scores

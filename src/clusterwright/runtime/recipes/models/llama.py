@@ -1,0 +1,176 @@
+"""LLaMA: RMSNorm before each part, rotary positions, grouped queries, SwiGLU. Names are those of Hugging Face.
+
+Shapes: B samples, T positions, D width, H heads of E each, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clusterwright.runtime.recipes.models.llama_config import Config
+from clusterwright.runtime.recipes.models.rotary import Angles, rotate, speeds
+from clusterwright.runtime.recipes.stages import WHOLE
+
+IGNORED = -100  # a target that is not scored
+
+
+class Attention(nn.Module):
+    """Each position looks at itself and at those before it; some query heads share a key."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.size, bias = config.head_dim, config.attention_bias
+        wide, narrow = config.num_attention_heads * self.size, config.num_key_value_heads * self.size
+        self.q_proj = nn.Linear(config.hidden_size, wide, bias=bias)
+        self.k_proj = nn.Linear(config.hidden_size, narrow, bias=bias)
+        self.v_proj = nn.Linear(config.hidden_size, narrow, bias=bias)
+        self.o_proj = nn.Linear(wide, config.hidden_size, bias=bias)
+        self.grouped = wide != narrow
+        self.context: Any = None  # where ranks share a sequence: fetches the keys and values of the others
+
+    def forward(self, x: Tensor, angles: Angles) -> Tensor:
+        """Mix the positions of x (B, T, D)."""
+        # a rank of a tensor group has only some of the heads: their number follows from what is there
+        q, k, v = (
+            each(x).unflatten(-1, (-1, self.size)).transpose(1, 2)
+            for each in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        q, k = rotate(q, angles), rotate(k, angles)
+        if self.context is None:
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=self.grouped)
+        else:
+            mixed = self.context.attend(q, k, v, enable_gqa=self.grouped)
+        out: Tensor = self.o_proj(mixed.transpose(1, 2).flatten(2))
+        return out
+
+
+class Network(nn.Module):
+    """SwiGLU: one matrix opens and closes what another lets through."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        width, inner, bias = config.hidden_size, config.intermediate_size, config.mlp_bias
+        self.gate_proj = nn.Linear(width, inner, bias=bias)
+        self.up_proj = nn.Linear(width, inner, bias=bias)
+        self.down_proj = nn.Linear(inner, width, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Each position of x (B, T, D) by itself."""
+        out: Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+        return out
+
+
+class Layer(nn.Module):
+    """Attention, then the network; both add to what was there."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.input_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.self_attn = Attention(config)
+        self.post_attention_layernorm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.mlp = Network(config)
+
+    def forward(self, x: Tensor, angles: Angles) -> Tensor:
+        """One layer over x (B, T, D)."""
+        x = x + self.self_attn(self.input_layernorm(x), angles)
+        out: Tensor = x + self.mlp(self.post_attention_layernorm(x))
+        return out
+
+
+class Body(nn.Module):
+    """All but the scores."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
+        self.norm = nn.RMSNorm(config.hidden_size, config.rms_norm_eps)
+
+    def forward(self, tokens: Tensor, angles: Angles, stage: Any, multiple: int) -> Tensor:
+        """What is known at each position of tokens (B, T), after all layers or those of a stage."""
+        samples, positions = tokens.shape
+        x: Tensor
+        if stage.first:
+            x = self.embed_tokens(tokens)
+        else:
+            x = stage.receive(
+                (samples, positions // multiple, self.embed_tokens.embedding_dim), tokens.device
+            )
+        for layer in stage.own(self.layers):
+            x = layer(x, angles)
+        return self.norm(x) if stage.last else x
+
+
+class Llama(nn.Module):
+    """Tokens in; how badly each target was foreseen out."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.context: Any = None  # of the ranks that share a sequence
+        self.stage: Any = WHOLE  # or this rank's, where layers are dealt out
+        self.multiple = 1  # of positions: the ranks of a tensor group share those, too
+        self.model = Body(config)
+        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self._initialise()
+        self.tie()
+
+    def forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
+        """The sum of -log(odds given to a target) over targets (B, T) that are not `IGNORED`.
+
+        Where ranks share a sequence, it is the sum over this rank's part of the targets. Of a stage before the last, it
+        is what that hands on.
+        """
+        places = self._places(tokens.shape[1], tokens.device)
+        x = self._through(tokens[:, places], places)
+        if not self.stage.last:
+            handed: Tensor = self.stage.hand_on(x)
+            return handed
+        scores = self.lm_head(x).float()
+        aims = targets[:, places].flatten()
+        return F.cross_entropy(scores.flatten(0, 1), aims, ignore_index=IGNORED, reduction="sum")
+
+    def scores(self, tokens: Tensor, places: Tensor | None = None) -> Tensor:
+        """For each position of tokens (B, T), scores (B, T, V) for the token that comes next.
+
+        `places` says where in the sequence they stand; left out, it is the whole sequence.
+        """
+        if places is None:
+            places = torch.arange(tokens.shape[1], device=tokens.device)
+        scores: Tensor = self.lm_head(self._through(tokens, places))
+        return scores
+
+    def parts(self) -> tuple[list[nn.Module], nn.ModuleList, list[nn.Module]]:
+        """What the first of several stages has, what is dealt out, and what the last one has."""
+        return [self.model.embed_tokens], self.model.layers, [self.model.norm, self.lm_head]
+
+    def cut(self, mesh: Any) -> None:
+        """Lay it out over a tensor group, and over ranks that share a sequence."""
+        from clusterwright.runtime.recipes.models import llama_cut
+
+        llama_cut.cut(self, mesh)
+
+    def tie(self) -> None:
+        """The embedding is the output matrix too, where the configuration says so."""
+        if self.config.tie_word_embeddings:
+            self.lm_head.weight = self.model.embed_tokens.weight
+
+    def _through(self, tokens: Tensor, places: Tensor) -> Tensor:
+        turns = places.float()[:, None] * speeds(self.config).to(tokens.device)
+        x: Tensor = self.model(tokens, (turns.cos(), turns.sin()), self.stage, self.multiple)
+        return x
+
+    def _places(self, length: int, device: torch.device) -> Tensor:
+        mine = self.context.places(length, device) if self.context else torch.arange(length, device=device)
+        if len(mine) % self.multiple:
+            raise ValueError(f"{len(mine)} positions do not divide over a tensor group of {self.multiple}")
+        return mine
+
+    def _initialise(self) -> None:
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, std=self.config.initializer_range)

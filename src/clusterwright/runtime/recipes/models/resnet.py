@@ -1,0 +1,93 @@
+"""ResNet-18, 34, 50 and 101 (1512.03385); a block halves in its 3x3 convolution. Names are torchvision's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clusterwright.runtime.recipes.models.shared_norm import SharedNorm
+
+DEPTHS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3)}
+NORMS: dict[str, Callable[[int], nn.Module]] = {
+    "batch": nn.BatchNorm2d,
+    "shared": SharedNorm,
+    "group": lambda channels: nn.GroupNorm(min(32, channels), channels),
+}
+_BOTTLENECK = 50  # from this depth on
+_SMALL = 64  # pixels; below, an image is not halved twice before the first block
+
+
+class Block(nn.Module):
+    """Two 3x3 convolutions, or one between two of 1x1, beside a way around them."""
+
+    def __init__(self, inputs: int, width: int, stride: int, kind: tuple[bool, str]) -> None:
+        super().__init__()
+        bottleneck, norm = kind[0], NORMS[kind[1]]
+        outputs = width * (4 if bottleneck else 1)
+        strides = (1, stride, 1) if bottleneck else (stride, 1)
+        sides = (1, 3, 1) if bottleneck else (3, 3)
+        channels = (inputs, width, width, outputs) if bottleneck else (inputs, width, outputs)
+        self.count = len(sides)
+        for n, (side, step) in enumerate(zip(sides, strides)):
+            self.add_module(f"conv{n + 1}", _convolution(channels[n], channels[n + 1], side, step))
+            self.add_module(f"bn{n + 1}", norm(channels[n + 1]))
+        around = stride != 1 or inputs != outputs
+        way = nn.Sequential(_convolution(inputs, outputs, 1, stride), norm(outputs)) if around else None
+        self.downsample = way
+
+    def forward(self, x: Tensor) -> Tensor:
+        """What goes through, and what goes around."""
+        around = self.downsample(x) if self.downsample is not None else x
+        for n in range(1, self.count + 1):
+            x = getattr(self, f"bn{n}")(getattr(self, f"conv{n}")(x))
+            x = F.relu(x) if n < self.count else x
+        return F.relu(x + around)
+
+
+class ResNet(nn.Module):
+    """Images (B, C, height, width) in; a score for each class out."""
+
+    def __init__(
+        self,
+        depth: int,
+        classes: int,
+        *,
+        channels: int = 3,
+        image: int = 224,
+        width: int = 64,
+        norm: str = "batch",
+    ) -> None:
+        super().__init__()
+        if depth not in DEPTHS or norm not in NORMS:
+            raise ValueError(
+                f"resnet {depth} with norm {norm}: there are {list(DEPTHS)}, with {', '.join(NORMS)}"
+            )
+        small, kind = image < _SMALL, (depth >= _BOTTLENECK, norm)
+        self.conv1 = _convolution(channels, width, 3 if small else 7, 1 if small else 2)
+        self.bn1 = NORMS[norm](width)
+        self.maxpool = nn.Identity() if small else nn.MaxPool2d(3, 2, 1)
+        inputs = width
+        for stage, blocks in enumerate(DEPTHS[depth]):
+            made = []
+            for number in range(blocks):
+                stride = 2 if stage and not number else 1
+                made.append(Block(inputs, width << stage, stride, kind))
+                inputs = (width << stage) * (4 if kind[0] else 1)
+            self.add_module(f"layer{stage + 1}", nn.Sequential(*made))
+        self.fc = nn.Linear(inputs, classes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Scores (B, classes)."""
+        x = self.maxpool(F.relu(self.bn1(self.conv1(images))))
+        for stage in range(1, 5):
+            x = getattr(self, f"layer{stage}")(x)
+        scores: Tensor = self.fc(x.mean((2, 3)))
+        return scores
+
+
+def _convolution(inputs: int, outputs: int, side: int, stride: int) -> nn.Conv2d:
+    made = nn.Conv2d(inputs, outputs, side, stride, side // 2, bias=False)
+    nn.init.kaiming_normal_(made.weight, mode="fan_out", nonlinearity="relu")
+    return made

@@ -1,0 +1,114 @@
+"""Train a ResNet on images: `python -m clusterwright.runtime.recipes.resnet --steps 150`.
+
+`--data` is `digits`, the folder of CIFAR-10's binary version, or one with `train` and `val`, which hold a folder of
+images for each class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from clusterwright.runtime import Feeder, Reproducible, Run, Sampler, start
+from clusterwright.runtime.recipes import pictures
+from clusterwright.runtime.recipes.loop import train
+from clusterwright.runtime.recipes.models.resnet import ResNet
+from clusterwright.runtime.recipes.options import Common, parse
+
+
+@dataclass(frozen=True)
+class Options(Common):
+    """What can be said on the command line, `--like-this VALUE`."""
+
+    batch: int = 64
+    microbatch: int = 64
+    weight_decay: float = 1e-4
+    clip: float = 5.0
+    evaluate_samples: int = 10_000
+    data: str = "digits"
+    depth: int = 18  # or 34, 50, 101
+    width: int = 64  # channels of the first stage
+    norm: str = "batch"  # over a rank's microbatch; shared: over all ranks'; group: over each sample alone
+    side: int = 224  # pixels of an image out of a folder
+    workers: int = -1  # processes that read images; -1 finds out how many it takes
+    skip_bad: bool = False  # an image that cannot be read is named, and another one taken
+
+
+class Classes:
+    """Images, and how often the right class has the highest score."""
+
+    measures: Sequence[str] = ("validation", "top1")
+    alike = True
+
+    def __init__(self, run: Run, data: tuple[Any, Any, pictures.Kind], options: Options) -> None:
+        training, self._validation, kind = data
+        draws = isinstance(training, pictures.InMemory)  # by itself, from numbers and the seed
+        self._training: Any = training if draws else Reproducible(training, seed=options.seed)
+        self._run, self._workers = run, options.workers
+        self._how: dict[str, Any] = {"collate_fn": pictures.as_it_is} if draws else {}
+        made = ResNet(
+            options.depth, kind.classes, channels=kind.channels, image=kind.side,
+            width=options.width, norm=options.norm,
+        )  # fmt: skip
+        self.model: nn.Module = made.to(run.device, memory_format=torch.channels_last)  # type: ignore[call-overload]  # (not in torch's types)
+        self.size, self.held_out = len(training), len(self._validation)
+        self.fingerprint = training.fingerprint
+
+    def batches(self, sampler: Sampler) -> Iterable[Any]:
+        """Images and classes, read ahead by workers."""
+        wanted = None if self._workers < 0 else self._workers
+        return Feeder(self._training, sampler, workers=wanted, pin_memory=self._cuda, **self._how)
+
+    def weight(self, sampler: Sampler) -> float:
+        """The images of a step."""
+        return sampler.batch
+
+    def tokens(self, _sampler: Sampler) -> None:
+        """There are none."""
+
+    def loss(self, model: nn.Module, piece: Any) -> Tensor:
+        """Over these images."""
+        scores, classes = self._scores(model, piece)
+        return F.cross_entropy(scores, classes, reduction="sum")
+
+    def validation(self, passes: list[list[int]]) -> Iterable[Any]:
+        """Images and classes, again."""
+        workers = max(0, self._workers)
+        return DataLoader(
+            self._validation, batch_sampler=passes, num_workers=workers, pin_memory=self._cuda, **self._how
+        )
+
+    def judge(self, model: nn.Module, batch: Any) -> Tensor:
+        """Images, their losses, and those whose class was found."""
+        scores, classes = self._scores(model, batch)
+        loss = F.cross_entropy(scores, classes, reduction="sum")
+        return torch.stack((torch.full_like(loss, len(classes)), loss, (scores.argmax(1) == classes).sum()))
+
+    def _scores(self, model: nn.Module, batch: Any) -> tuple[Tensor, Tensor]:
+        images, classes = (each.to(self._run.device, non_blocking=True) for each in batch)
+        return model(images.contiguous(memory_format=torch.channels_last)).float(), classes
+
+    @property
+    def _cuda(self) -> bool:
+        return self._run.device.type == "cuda"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train until `steps`, or until told to stop."""
+    options = parse(Options, arguments)
+    run = start(seed=options.seed, folder=options.folder or None, precision=options.precision)
+    data = pictures.read(
+        options.data, options.side, skip_bad=options.skip_bad, told=run.passed_over, seed=options.seed
+    )
+    train(run, Classes(run, data, options), options)
+    run.finish()
+
+
+if __name__ == "__main__":
+    main()

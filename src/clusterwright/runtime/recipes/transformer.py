@@ -1,0 +1,116 @@
+"""A small transformer over bytes, in the plain form that most of today's large ones have.
+
+Shapes: B samples, T positions, D width, H heads, V = 256 bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clusterwright.runtime.recipes.stages import WHOLE
+
+VOCABULARY = 256  # every byte is a token: no tokenizer to ship, any file is text
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How large it is."""
+
+    context: int
+    width: int
+    layers: int
+    heads: int
+    dropout: float
+
+
+class Attention(nn.Module):
+    """Each position looks at itself and at those before it."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.heads = shape.heads
+        self.query_key_value = nn.Linear(shape.width, 3 * shape.width, bias=False)
+        self.out = nn.Linear(shape.width, shape.width, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix the positions of x (B, T, D)."""
+        samples, positions, width = x.shape
+        heads = self.query_key_value(x).view(samples, positions, 3, self.heads, width // self.heads)
+        q, k, v = heads.permute(2, 0, 3, 1, 4)
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        out: Tensor = self.out(mixed.transpose(1, 2).reshape(samples, positions, width))
+        return out
+
+
+class Block(nn.Module):
+    """Attention, then a network for each position by itself; both add to what was there."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.before_attention = nn.RMSNorm(shape.width)
+        self.attention = Attention(shape)
+        self.before_network = nn.RMSNorm(shape.width)
+        self.up = nn.Linear(shape.width, 4 * shape.width, bias=False)
+        self.down = nn.Linear(4 * shape.width, shape.width, bias=False)
+        self.dropout = nn.Dropout(shape.dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """One layer over x (B, T, D)."""
+        x = x + self.dropout(self.attention(self.before_attention(x)))
+        out: Tensor = x + self.dropout(self.down(F.gelu(self.up(self.before_network(x)))))
+        return out
+
+
+class Transformer(nn.Module):
+    """Bytes in; how badly those that come next were foreseen out."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        if shape.width % shape.heads:
+            raise ValueError(f"width {shape.width} is not a multiple of heads {shape.heads}")
+        self.stage: Any = WHOLE  # or this rank's, where layers are dealt out
+        self.bytes = nn.Embedding(VOCABULARY, shape.width)
+        self.positions = nn.Embedding(shape.context, shape.width)
+        self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
+        self.norm = nn.RMSNorm(shape.width)
+        self.out = nn.Linear(shape.width, VOCABULARY, bias=False)
+        self._initialise(shape.layers)
+
+    def forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
+        """The sum, over the targets (B, T), of -log(odds given to them).
+
+        Of a stage before the last it is what that hands on.
+        """
+        x = self._through(tokens)
+        if not self.stage.last:
+            handed: Tensor = self.stage.hand_on(x)
+            return handed
+        scores = self.out(self.norm(x)).float()
+        return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), reduction="sum")
+
+    def parts(self) -> tuple[list[nn.Module], nn.ModuleList, list[nn.Module]]:
+        """What the first of several stages has, what is dealt out, and what the last one has."""
+        return [self.bytes, self.positions], self.blocks, [self.norm, self.out]
+
+    def _through(self, tokens: Tensor) -> Tensor:
+        """All layers, or those of a stage."""
+        x: Tensor
+        if self.stage.first:
+            x = self.bytes(tokens) + self.positions.weight[: tokens.shape[1]]
+        else:
+            x = self.stage.receive((*tokens.shape, self.bytes.embedding_dim), tokens.device)
+        for block in self.stage.own(self.blocks):
+            x = block(x)
+        return x
+
+    def _initialise(self, layers: int) -> None:
+        """As GPT-2 (section 2.3): what adds to the residual starts smaller, the more layers add."""
+        for name, parameter in self.named_parameters():
+            if parameter.dim() > 1:
+                adds = name.endswith(("attention.out.weight", "down.weight"))
+                nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * layers) if adds else 0.02)

@@ -1,0 +1,158 @@
+"""`import clusterwright.runtime.watched`: a script that uses nothing of ours says its steps.
+
+Steps are counted by torch's own hook on optimisers, and written into the run's folder as our loop writes them; nothing
+of the training is touched. Of a script with several optimisers the first one's steps count. The loss is not known here.
+What is said of communication is rank 0's own: where it waits for a slower rank, that is in it.
+Outside `wright train` the run gets a folder beside the others, `NAME-job-NUMBER`, when Slurm has started it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from torch.optim import Optimizer
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from clusterwright.runtime import slurm
+from clusterwright.runtime.events import Events, process_started, say
+from clusterwright.runtime.exposed import BOUNDED, MEASURED, Exposed
+from clusterwright.runtime.wrapped import exposed
+
+SETTINGS = Path("/etc/clusterwright/exporter.json")  # where hosts are told the folder of runs
+PULSE_S = 5.0
+
+
+class Watched:
+    """The steps of this rank; only rank 0 writes them, as everywhere.
+
+    `own` is True where no supervisor tells of the job, so that we do.
+    """
+
+    def __init__(self, run: Path, environ: dict[str, str], *, own: bool) -> None:
+        self._run, self._own = run, own
+        self._rank = int(environ.get("RANK", "0"))
+        said = environ.get("CLUSTERWRIGHT_GENERATION", "0")
+        self._log = Events(run, self._rank, _starts(run) + 1 if own else int(said))
+        self._first: int | None = None  # the optimiser whose steps count
+        self._steps, self._busy_s, self._at = 0, 0.0, 0.0
+        self._beat = float("-inf")
+        self._exposed: Exposed | None = None
+        if own:
+            self._begin(environ)
+        self._log.write("process_start", pid=os.getpid(), started=process_started())
+        self._log.write("group_ready", world_size=int(environ.get("WORLD_SIZE", "1")))
+        self._hook = register_optimizer_step_post_hook(self.stepped)
+        atexit.register(self.ended)
+
+    def close(self) -> None:
+        """Steps are not told any more."""
+        self._hook.remove()
+        if self._exposed:
+            self._exposed.close()
+        atexit.unregister(self.ended)
+        self._log.flush()
+
+    def stepped(self, optimizer: Optimizer, _args: Any, _more: Any) -> None:
+        """Torch calls it after each step of each optimiser."""
+        if self._first is None:
+            self._first = id(optimizer)
+        if self._rank or id(optimizer) != self._first:
+            return
+        now = time.monotonic()
+        seconds, self._at = now - self._at if self._steps else 0.0, now  # nobody saw the first one begin
+        self._steps, self._busy_s = self._steps + 1, self._busy_s + seconds
+        more = {"step": self._steps, "seconds": seconds, "busy": self._busy_s, "waited": 0.0}
+        lr = float(optimizer.param_groups[0]["lr"])
+        self._log.soon("step", **more, **self._communicated(optimizer), lr=lr)
+        if self._own and now - self._beat >= PULSE_S:
+            self._beat = now
+            with suppress(OSError):
+                (self._run / "pulse").write_text("{}")
+
+    def _communicated(self, optimizer: Optimizer) -> dict[str, float]:
+        """So far; with the first step it is known what can be measured."""
+        if self._exposed is None:
+            self._exposed = exposed(optimizer)
+            known = self._exposed.known
+            self._log.write("communication", known=BOUNDED if known == MEASURED else known)
+        self._exposed.stepped()
+        self._exposed.heard(self._exposed.told(self._busy_s))
+        return self._exposed.said()
+
+    def ended(self) -> None:
+        """The process leaves, in order or by an exception; a run of our own is then over."""
+        if not self._own:
+            return
+        failed = hasattr(sys, "last_type")  # what the interpreter has just shown, if anything
+        outcome, why = ("failed", "an exception") if failed else ("finished", "the script has ended")
+        self._log.write("generation_end", why="ranks-failed" if failed else "finished")
+        self._log.write("job_end", outcome=outcome, why=why)
+        done = {"outcome": outcome, "code": int(failed), "why": why, "time": time.time()}
+        with suppress(OSError):
+            (self._run / "ended.json").write_text(json.dumps(done))
+
+    def _begin(self, environ: dict[str, str]) -> None:
+        """What a supervisor would have written."""
+        job = {"name": environ.get("SLURM_JOB_NAME", ""), "account": environ.get("SLURM_JOB_ACCOUNT", "")}
+        record = {"run": self._run.name, "submitted": time.time(), "local": False, "job": job}
+        with suppress(OSError):  # where the job was put back into the queue, it had ended before
+            (self._run / "ended.json").unlink()
+        (self._run / "job.json").write_text(json.dumps(record))
+        hosts = _hosts(environ)
+        ranks = max(1, int(environ.get("WORLD_SIZE", "1")) // len(hosts))
+        self._log.write("job_start", job_id=environ.get("SLURM_JOB_ID", ""), hosts=hosts, ranks=ranks)
+        self._log.write("generation_start", hosts=hosts, address="", port=0)
+
+
+def watch(environ: dict[str, str]) -> Watched | None:
+    """From now on; None where there is no folder to write into, or where rank 0 writes for us all."""
+    given = environ.get("CLUSTERWRIGHT_RUN")
+    run = Path(given) if given else _own_run(environ)
+    if run is None or (not given and environ.get("RANK", "0") != "0"):
+        return None
+    try:
+        return Watched(run, environ, own=not given)
+    except OSError as why:
+        say(f"steps are not told: {why}")
+        return None
+
+
+def _starts(run: Path) -> int:
+    """How often the script has begun in this folder."""
+    try:
+        with (run / "events" / "rank-00000.jsonl").open(errors="replace") as file:
+            return sum('"event": "generation_start"' in line for line in file)
+    except OSError:
+        return 0
+
+
+def _own_run(environ: dict[str, str]) -> Path | None:
+    """In the folder of runs, one for each job; the same for all its ranks."""
+    job = environ.get("SLURM_JOB_ID", "")
+    try:
+        runs = json.loads(SETTINGS.read_text()).get("runs")
+    except (OSError, ValueError, AttributeError):
+        runs = None
+    if not job.isdigit() or not runs:
+        return None
+    name = "".join(c for c in environ.get("SLURM_JOB_NAME", "job") if c.isalnum() or c in "._-")
+    name = name.lstrip(".")[:40]
+    return Path(runs) / f"{name or 'job'}-job-{job}"
+
+
+def _hosts(environ: dict[str, str]) -> list[str]:
+    """As far as a script is told: how many, and which one this is."""
+    here = environ.get("SLURMD_NODENAME") or os.uname().nodename
+    count = int(environ.get("SLURM_JOB_NUM_NODES", environ.get("SLURM_NNODES", "1")))
+    return [here, *(f"host-{number}" for number in range(2, count + 1))]
+
+
+slurm.adopt(os.environ)
+WATCHED = watch(dict(os.environ))

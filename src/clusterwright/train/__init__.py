@@ -1,1 +1,0 @@
-"""Launch, supervise and resume trainings."""

@@ -1,7 +1,0 @@
-"""JAX: `jax.distributed.initialize()` reads Slurm's own variables, so each process is a task of Slurm's."""
-
-from __future__ import annotations
-
-from clusterwright.train.adapters.adapter import Adapter
-
-ADAPTER = Adapter(module="jax", install="pip install jax", launcher="srun")

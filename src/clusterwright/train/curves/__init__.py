@@ -1,5 +1,0 @@
-"""The curves of a training as one page, which anybody can keep and send."""
-
-from clusterwright.train.curves.page import page
-
-__all__ = ["page"]

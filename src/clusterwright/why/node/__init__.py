@@ -1,5 +1,0 @@
-"""Why a host takes no jobs, or is slow."""
-
-from clusterwright.why.node.explain import Node, explain
-
-__all__ = ["Node", "explain"]

@@ -1,0 +1,57 @@
+"""What the section `heal` may say, and what is refused with which code."""
+
+from pathlib import Path
+
+import pytest
+
+from clusterwright.config.load import load_cluster
+from clusterwright.errors import SpecError
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
+
+
+def load(folder, section):
+    """The lab's file with that section."""
+    file = folder / "cluster.yaml"
+    file.write_text(EXAMPLE.read_text() + f"\nheal: {section}\n")
+    return load_cluster(file)
+
+
+def test_without_a_word_nothing_is_allowed(tmp_path):
+    """Propose is the default."""
+    heal = load(tmp_path, "{}").heal
+
+    assert (heal.mode, heal.allow, heal.watch) == ("propose", (), False)
+
+
+def test_a_policy_that_acts(tmp_path):
+    """Quantities are read as everywhere."""
+    heal = load(tmp_path, "{mode: act, allow: [drain, reboot], most_out_percent: 10, window: 12h}").heal
+
+    assert (heal.allow, heal.most_out_percent, heal.window) == (("drain", "reboot"), 10, 43200)
+
+
+@pytest.mark.parametrize(
+    ("section", "code", "words"),
+    [
+        ("{most_out_percent: 120}", "out-of-range", "heal.most_out_percent"),
+        ("{mode: act, allow: [explode]}", "not-a-choice", "restart-service"),
+        ("{mode: sometimes}", "not-a-choice", "propose"),
+        ("{allow: [drain]}", "heal-allow-unused", "nothing ever is"),
+        ("{mode: act}", "heal-nothing-allowed", "nothing is allowed"),
+        ("{mode: none, watch: true}", "heal-watch-off", "looks at nothing"),
+        ("{mode: act, allow: [reboot]}", "heal-without-drain", "add drain"),
+        ("{mode: act, allow: [drain, replace]}", "heal-no-spare", "heal.spares"),
+        ("{spares: [gpu-node9]}", "unknown-name", "gpu-node9"),
+        ("{spares: [control]}", "unknown-name", "compute host"),
+        ("{tries: 0}", "out-of-range", "heal.tries"),
+        ("{window: 24}", "bad-quantity", "heal.window"),
+    ],
+)
+def test_a_policy_that_cannot_be_meant_is_refused(tmp_path, section, code, words):
+    """With the place and the mend."""
+    with pytest.raises(SpecError) as refused:
+        load(tmp_path, section)
+
+    assert f"error[{code}]" in str(refused.value)
+    assert words in str(refused.value)

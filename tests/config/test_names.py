@@ -1,0 +1,183 @@
+"""Names that a shell could misread never leave the spec."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from clusterwright.config import names
+
+HOSTS = st.lists(
+    st.builds("{}{}".format, st.sampled_from(["gpu-node", "n", "rack1-gpu"]), st.integers(0, 300)),
+    min_size=1,
+    max_size=40,
+)
+
+
+def taken(kind, value):
+    """True when the value is taken as it is."""
+    try:
+        return TypeAdapter(kind).validate_python(value, strict=True) == value
+    except ValidationError:
+        return False
+
+
+NASTY = [
+    "$(reboot)",
+    "`id`",
+    "a b",
+    "a;b",
+    "a\n",
+    "a'b",
+    'a"b',
+    "-rf",
+    "",
+    "a/../b",
+    "a|b",
+    "a&b",
+    "a>b",
+    "*",
+    "~",
+    "ä",
+    "a" * 300,
+]
+
+
+@pytest.mark.parametrize("value", NASTY)
+@pytest.mark.parametrize(
+    "kind", ["HostName", "ClusterName", "AccountName", "Word", "SlurmName", "VariableName", "Hostlist"]
+)
+def test_what_a_shell_could_misread_is_no_name(kind, value):
+    """Substitutions, spaces, quotes, options and newlines are refused for every kind of name."""
+    assert not taken(getattr(names, kind), value)
+
+
+@pytest.mark.parametrize(
+    "value", ["/a/../b", "/a b", "/$(reboot)", "a/b", "/a\n", "/a;b", "~/a", "/a'b", "/ä", ""]
+)
+def test_paths_are_absolute_and_plain(value):
+    """A path climbs nowhere and holds nothing that a shell expands."""
+    assert not taken(names.HostPath, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "path"), [("/a//b/", "/a/b"), ("//a", "/a"), ("/a/./b", "/a/b"), ("/", "/")]
+)
+def test_paths_are_written_one_way(value, path):
+    """Doubled and trailing slashes are dropped, so that equal paths are equal texts."""
+    assert TypeAdapter(names.HostPath).validate_python(value) == path
+
+
+@pytest.mark.parametrize("value", ["root", "slurm", "munge", "systemd-network", "nobody", "sudo"])
+def test_accounts_of_the_system_are_not_ours(value):
+    """Declaring them would change the system."""
+    assert not taken(names.AccountName, value)
+    assert taken(names.LoginName, value)
+
+
+@pytest.mark.parametrize("value", ["default", "DEFAULT", "Default", "ALL"])
+def test_words_of_slurm_are_no_partitions(value):
+    """PartitionName=DEFAULT would change every partition below it."""
+    assert not taken(names.SlurmName, value)
+
+
+@pytest.mark.parametrize(
+    "value", ["RANK", "MASTER_ADDR", "SLURM_JOB_ID", "CLUSTERWRIGHT_RUN", "SBATCH_EXPORT"]
+)
+def test_variables_of_the_launcher_are_not_the_users(value):
+    """Their values would be lost, or break the launch."""
+    assert not taken(names.VariableName, value)
+
+
+@pytest.mark.parametrize(
+    "value", ["LD_PRELOAD", "NCCL_DEBUG", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "_x1"]
+)
+def test_other_variables_are(value):
+    """What tunes a training is free."""
+    assert taken(names.VariableName, value)
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\0b", "a\rb"])
+def test_a_variables_value_is_one_line(value):
+    """`sbatch --export` ends a value at a line break."""
+    assert not taken(names.Line, value)
+
+
+@pytest.mark.parametrize("value", ["it's", 'say "hi"', "two\nlines", "$HOME", "--lr=1e-3", "a b"])
+def test_an_item_of_a_command_may_hold_quotes_and_line_breaks(value):
+    """The script quotes them; only NUL and nothing are refused."""
+    assert taken(names.CommandItem, value)
+    assert not taken(names.CommandItem, value + "\0")
+    assert not taken(names.CommandItem, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        ("gpu-node[1-8]", 8),
+        ("gpu[01-16]", 16),
+        ("a,b,c", 3),
+        ("n[1-2,7]", 3),
+        ("rack[1-2]-n[1-3]", 6),
+        ("control", 1),
+    ],
+)
+def test_hostlists(value, count):
+    """Slurm's own form, with padding, several ranges and two dimensions."""
+    assert taken(names.Hostlist, value)
+    assert len(names.expand(value)) == count
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "n[1-3", "n1-3]", "n[3-1]", "n[a-b]", "n[]", "n[1-]", "n,,m", "n,", ",n", "n[1-2]]", "@all", "n!m",
+        "n&m", "n[1-9/2]", "N[1-3]", "n1,n1", "n[1-3,2]", "n[1-999999999]", "n[1-99999]", "a[1-300]b[1-300]",
+        "1n", "default", "n" * 5000,
+    ],
+)  # fmt: skip
+def test_what_is_no_hostlist(value):
+    """Malformed, empty, doubled, reserved or too many; the last are counted, not expanded."""
+    assert not taken(names.Hostlist, value)
+
+
+@given(HOSTS)
+def test_fold_is_the_inverse_of_expand(hosts):
+    """expand(fold(x)) == x for any set of hosts, and what is folded is a hostlist."""
+    folded = names.fold(hosts)
+
+    assert set(names.expand(folded)) == set(hosts)
+    assert taken(names.Hostlist, folded)
+
+
+@given(st.text(st.sampled_from("agn-[],0123456789 @!&^/"), max_size=30))
+def test_any_text_is_a_hostlist_or_is_refused(text):
+    """The count made before is the number of hosts."""
+    if taken(names.Hostlist, text):
+        assert 1 <= len(names.expand(text)) <= names.MAX_HOSTS
+
+
+@pytest.mark.parametrize("value", ["25.11", "22.05.8", "12.8", "580.95.05", "2.27.3-1", "8"])
+def test_versions_are_text(value):
+    """As vendors write them, in quotes."""
+    assert taken(names.Version, value)
+
+
+@pytest.mark.parametrize("value", [25.1, 8, "latest", "1.2; reboot", "", "v1"])
+def test_what_is_no_version(value):
+    """A number lost its zeros; words are no version."""
+    assert not taken(names.Version, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "good"),
+    [
+        ("docker://nvcr.io#nvidia/pytorch:25.09-py3", True),
+        ("/shared/images/torch.sqsh", True),
+        ("a b", False),
+        ("$(x)", False),
+    ],
+)
+def test_images(value, good):
+    """URIs of enroot, and paths."""
+    assert taken(names.Image, value) == good

@@ -1,0 +1,188 @@
+"""What is gathered of a job that ended, from a cluster that answers as Slurm 22.05 does."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from clusterwright.diagnose.gather.ended import gather, outputs
+from clusterwright.diagnose.gather.told import of_slurm_alone
+from clusterwright.diagnose.gather.window import window
+from clusterwright.diagnose.reading.prefix import said
+from clusterwright.edge.bundler import RUN_TEXTS, bundle_script
+from clusterwright.edge.fakes import FakeRemote
+
+NOW = 1795390000
+SACCT = "JobID|JobName|State|ExitCode\n7|gpt|OUT_OF_MEMORY|0:125\n7.0|python|OUT_OF_MEMORY|0:125"
+CONTROL = {
+    "now": f"{NOW} 2026-11-22T23:26:40",
+    "job": "JobId=7 JobState=OUT_OF_MEMORY StdErr=/shared/slurm-7.out StdOut=/shared/slurm-7.out",
+    "sacct": SACCT,
+    "line": "/home/bob|sbatch -o out-%j.txt job.sh",
+    "window": f"{NOW - 500}|{NOW - 100}|gpu-[1-2]|7",
+    "nodes": (
+        "NodeName=gpu-1 State=DOWN* Reason=Not responding [slurm@2026-11-22T23:25:00]\n"
+        "NodeName=gpu-2 State=IDLE+DRAIN Reason=an old tale [root@2026-11-20T01:25:00]\n"
+        "NodeName=gpu-3 State=DOWN* Reason=another job's [slurm@2026-11-22T23:25:00]"
+    ),
+    "slurmctld": (
+        "2026-11-22T23:24:00+0000 control slurmctld[1]: JobId=7 failed\n"
+        "2026-11-22T23:24:00+0000 control slurmctld[1]: JobId=77 failed\n"
+        "2026-11-22T23:26:30+0000 control slurmctld[1]: error: Nodes gpu-1 not responding, setting DOWN"
+    ),
+}
+FILES = {
+    "run": "",
+    "jobs": [],
+    "events": [],
+    "texts": [{"path": "/shared/slurm-7.out", "host": "", "local": "", "text": "hm"}],
+}
+
+
+def cluster(down=(), **changes):
+    """A control host and two others, of which some are down."""
+
+    def answer(host, command, stdin):
+        if stdin:
+            return json.dumps(FILES | changes.get("files", {}))
+        if host != "control":
+            return f"@@ kernel\n{host}: oom\n@@ slurmd\n"
+        return "".join(
+            f"@@ {name}\n{text}\n" for name, text in (CONTROL | changes).items() if name != "files"
+        )
+
+    return FakeRemote(answer, down=frozenset(down))
+
+
+def texts(found):
+    """Of each source what it holds, by name."""
+    return {source.name: source.open().read().decode() for source in found.sources}
+
+
+def test_everything_of_the_jobs_own_time_and_hosts_is_a_source():
+    """Accounting, slurmctld, reasons of its own nodes, each host's kernel log; nothing of other jobs or later."""
+    found = gather(cluster(), "control", "/shared/runs", "7")
+    told = texts(found)
+
+    assert found.state == "OUT_OF_MEMORY"
+    assert found.hosts == ("gpu-1", "gpu-2")
+    assert "State=OUT_OF_MEMORY ExitCode=0:125" in told["sacct"]
+    assert told["slurmctld"].splitlines() == ["2026-11-22T23:24:00+0000 control slurmctld[1]: JobId=7 failed"]
+    assert "Not responding" in told["scontrol show node"]
+    assert not any("an old tale" in text or "another job" in text for text in told.values())
+    assert {source.kind for source in found.sources} == {"log", "sacct", "scontrol", "slurm", "kernel"}
+    assert told["gpu-1 kernel"].strip() == "gpu-1: oom"
+
+
+def test_a_host_that_does_not_answer_is_named_and_the_others_are_read():
+    """Its silence is no reason to say nothing."""
+    found = gather(cluster(down={"gpu-1"}), "control", "/shared/runs", "7")
+
+    assert found.silent == ("gpu-1",)
+    assert "gpu-2 kernel" in texts(found)
+
+
+def test_without_accounting_slurmctld_is_believed():
+    """Five minutes long; then the run's folder is all there is."""
+    none = {"sacct": "", "line": "", "window": ""}
+    times = f"JobId=7 StartTime={NOW - 50} EndTime={NOW - 10} NodeList=gpu-2"
+    found = gather(cluster(times=times, **none), "control", "/shared/runs", "7")
+
+    assert (found.state, found.hosts) == ("OUT_OF_MEMORY", ("gpu-2",))
+
+
+@pytest.mark.parametrize(
+    ("asked", "paths"),
+    [
+        ({"job": "JobId=7 StdErr=/a/e StdOut=/a/o"}, ("/a/o", "/a/e")),
+        (
+            {"job": "", "line": "/home/bob|sbatch -o out-%j.txt -e /x/%A.err job.sh"},
+            ("/home/bob/out-7.txt", "/x/7.err"),
+        ),
+        ({"job": "", "line": "/home/bob|sbatch job.sh"}, ("/home/bob/slurm-7.out",)),
+        ({"job": "JobId=7 StdErr=/dev/null StdOut=/dev/null"}, ()),
+        ({}, ()),
+    ],
+)
+def test_where_a_job_printed_is_known_from_slurm_or_its_submission(asked, paths):
+    """Also when slurmctld has forgotten the job."""
+    assert outputs(asked, "7") == paths
+
+
+def test_a_reason_in_local_time_is_compared_with_the_epoch():
+    """The control host's zone is known from its own clock, told both ways."""
+    when = window({"now": f"{NOW} 2026-11-23T07:26:40", "window": f"{NOW - 100}|{NOW - 50}|gpu-1|7"})
+
+    assert when.zone_s == 8 * 3600
+    assert when.holds_reason("Not responding [slurm@2026-11-23T07:25:30]")
+    assert not when.holds_reason("Not responding [slurm@2026-11-23T06:25:30]")
+
+
+def test_a_rank_that_hangs_is_who_the_others_wait_for():
+    """The runtime examined it: its verdict comes first."""
+    event = {
+        "event": "rank_hung",
+        "rank": 3,
+        "on": "gpu-2",
+        "words": "waits in train.py:12, no byte moved",
+        "time": 1.0,
+    }
+    found = gather(cluster(files={"events": [event]}), "control", "/shared/runs", "7")
+    said = of_slurm_alone(found, [], "en", fine=True)[0]
+
+    assert said.subject == {"rank": "3", "host": "gpu-2"}
+    assert "waits in train.py:12" in said.cause
+    assert "all others wait for it" in said.cause
+
+
+def far(*words):
+    """What the program that is sent to the control host prints."""
+    argv = [sys.executable, "-", *map(str, words)]
+    done = subprocess.run(argv, input=bundle_script(RUN_TEXTS), capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_all_ranks_of_the_last_generations_are_read_on_the_host_that_has_them(tmp_path):
+    """By a job's id or the run's name; ranks' logs with their hosts, stacks too, long ones cut in the middle."""
+    run = tmp_path / "gpt-20261122-230000"
+    for number in (1, 2, 3):
+        (run / "logs" / str(number) / "gpu-1").mkdir(parents=True)
+        (run / "logs" / str(number) / "gpu-1" / "0.err").write_text(f"generation {number}")
+    (run / "logs/3/gpu-1/1.stacks").write_text("File train.py")
+    (run / "slurm-7.out").write_bytes(b"first\n" + b"x" * (60 << 20) + b"\nlast")
+    (run / "jobs").write_text("7\n")
+    (run / "job.json").write_text("{}")
+    (run / "events").mkdir()
+    (run / "events/supervisor.jsonl").write_text(
+        '{"event": "step", "time": 1}\n{"event": "rank_hung", "time": 2}\n{"ev'
+    )
+    by_id, by_name = far(tmp_path, "7"), far(tmp_path, run.name)
+    found = {one["path"].removeprefix(f"{run}/"): one for one in by_id["texts"]}
+
+    assert by_id == by_name
+    assert set(found) == {"slurm-7.out", "logs/2/gpu-1/0.err", "logs/3/gpu-1/0.err", "logs/3/gpu-1/1.stacks"}
+    assert (found["logs/3/gpu-1/0.err"]["host"], found["logs/3/gpu-1/0.err"]["text"]) == (
+        "gpu-1",
+        "generation 3",
+    )
+    assert found["slurm-7.out"]["text"].startswith("first")
+    assert found["slurm-7.out"]["text"].endswith("last")
+    assert len(found["slurm-7.out"]["text"]) < 49 << 20
+    assert [event["event"] for event in by_id["events"]] == ["rank_hung"]
+
+
+def test_a_job_that_is_no_run_has_the_files_that_slurm_names(tmp_path):
+    """And none that are not there."""
+    (tmp_path / "slurm-9.out").write_text("hello")
+    found = far(tmp_path / "runs", "9", tmp_path / "slurm-9.out", tmp_path / "none.out")
+
+    assert [one["text"] for one in found["texts"]] == ["hello"]
+    assert found["run"] == ""
+
+
+def test_a_step_daemon_that_names_its_node_names_the_host():
+    """As slurmstepd does where several slurmd may run on one machine; it was read as a host of that name."""
+    line = "0: slurmstepd-gpu-node1: error: Detected 1 oom-kill event(s) in StepId=7.0."
+
+    assert said(line)[:2] == ("0", "gpu-node1")

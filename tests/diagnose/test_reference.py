@@ -1,0 +1,36 @@
+"""The pages of the modes."""
+
+from clusterwright.diagnose.mode import tables
+from clusterwright.diagnose.reference import _code, page_of, pages
+
+
+def test_each_mode_has_its_section_in_both_languages():
+    """With cause and mend in the language of the page."""
+    made = pages()
+
+    for name, table in tables().items():
+        kind, _, own = name.partition("/")
+        for page, cause in ((f"{kind}.md", table["cause"]), (f"{kind}.zh-CN.md", table["cause_zh"])):
+            assert f"\n## {own}\n" in made[page]
+            assert cause.partition("{")[0] in made[page]
+
+
+def test_the_index_leads_to_each_page():
+    """In its own language."""
+    made = pages()
+
+    for suffix in (".md", ".zh-CN.md"):
+        listed = {page for page in made if page.endswith(suffix) and not page.startswith("index")}
+        listed = {page for page in listed if (".zh-CN" in page) == (".zh-CN" in suffix)}
+        assert all(f"]({page})" in made[f"index{suffix}"] for page in listed)
+
+
+def test_code_with_marks_in_it_is_code():
+    """A shell's back-ticks."""
+    assert [_code("a"), _code("a `b` c")] == ["`a`", "`` a `b` c ``"]
+
+
+def test_the_page_of_one_mode():
+    """In either language, with its whole name."""
+    assert page_of("shm/full", "en").startswith("# shm/full\n\n- **Cause**: ")
+    assert "- **原因**: " in page_of("shm/full", "zh")

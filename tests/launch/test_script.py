@@ -1,0 +1,127 @@
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from clusterwright.errors import WrightError
+from clusterwright.launch.script import script
+from clusterwright.onhost.supervisor.options import read
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "sbatch"
+RUN = "/shared/runs/gpt-20261121-131500"
+NASTY = 'it\'s "quoted"\n$(reboot) `reboot` \\ ; # end'
+
+JOBS = {
+    "gpt": {
+        "arguments": {"steps": 300}, "nodes": 2, "gpus_per_node": 2, "user": "alice",
+        "recovery": {"on_host_loss": "spare", "spare_nodes": 1}, "checkpoint": {"every": "25 steps"},
+    },
+    "nasty": {
+        "recipe": None, "command": ["train.py", "--text", NASTY], "time": "1d", "team": "vision", "partition": "train",
+        "environment": {
+            "variables": {"GREETING": "it's \"$HOME\"; reboot"}, "modules": ["cuda"], "workdir": "/shared/alice/code",
+            "python": "/opt/other/bin/python",
+        },
+    },
+    "shrink": {
+        "nodes": 4, "gpus_per_node": 4, "elastic": {"min_nodes": 2},
+        "checkpoint": {"folder": "/shared/alice/gpt", "keep": 5},
+        "recovery": {"on_host_loss": "shrink", "restarts": 1, "successors": 2, "host_silence": "10s"},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_script_is_the_golden_one(name, cluster, a_job, golden):
+    """Every word of it is reviewed; `pytest --golden` writes it anew."""
+    text = script(a_job(**JOBS[name]), cluster, RUN)
+    path = GOLDEN / f"{name}.sh"
+    if golden:
+        path.write_text(text)
+
+    assert text == path.read_text()
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_bash_can_read_it(name, cluster, a_job):
+    """`bash -n` finds nothing."""
+    text = script(a_job(**JOBS[name]), cluster, RUN)
+    done = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def run_with_fake_python(text, tmp_path):
+    """Run the script with a program for Python that shows what it was given."""
+    shown, fake = tmp_path / "shown", tmp_path / "python"
+    fake.write_text(
+        f'#!/bin/bash\nprintf "%s\\0" "$@" > {shown}\nprintf "%s" "$GREETING" > {shown}.greeting\n'
+    )
+    fake.chmod(0o755)
+    text = re.sub(r"^exec \S+", f"exec {fake}", text, flags=re.MULTILINE)
+    subprocess.run(["bash"], input="module() { :; }\n" + text, text=True, check=True)
+    return shown.read_bytes().decode().split("\0")[:-1], (tmp_path / "shown.greeting").read_text()
+
+
+def test_quotes_newlines_and_dollars_arrive_as_they_are(cluster, a_job, tmp_path):
+    """What the job file says is data: no shell on the way reads it."""
+    arguments, greeting = run_with_fake_python(script(a_job(**JOBS["nasty"]), cluster, RUN), tmp_path)
+
+    assert arguments[-3:] == ["train.py", "--text", NASTY]
+    assert greeting == 'it\'s "$HOME"; reboot'
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_supervisor_understands_its_options(name, cluster, a_job, tmp_path):
+    """Both sides of the command line agree."""
+    job = a_job(**JOBS[name])
+    arguments, _ = run_with_fake_python(script(job, cluster, RUN), tmp_path)
+    options = read(arguments[2:])
+
+    assert (options.run, options.nodes, options.ranks) == (RUN, job.nodes, job.gpus_per_node)
+    assert (options.silence, options.on_host_loss) == (job.recovery.host_silence, job.recovery.on_host_loss)
+    assert options.compute == "10.77.1.0/24"
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"gpus_per_node": 5}, "too-many-gpus"),
+        ({"nodes": 4, "recovery": {"on_host_loss": "spare", "spare_nodes": 1}}, "too-many-nodes"),
+        ({"partition": "debug"}, "unknown-name"),
+        ({"container": {"image": "/shared/torch.sqsh"}}, "container-runtime"),
+        ({"data": [{"path": "/shared/text", "stage": "local"}]}, "no-scratch"),
+    ],
+)
+def test_a_job_that_does_not_fit_is_refused(fields, code, cluster, a_job):
+    """Before anything is submitted, with both sides of the equation."""
+    with pytest.raises(WrightError) as refused:
+        script(a_job(**fields), cluster, RUN)
+
+    assert refused.value.findings[0].code == code
+
+
+def test_without_a_compute_network_ranks_use_management(cluster, a_job):
+    """The only network carries the gradients then."""
+    one = cluster.model_copy(update={"networks": cluster.networks.model_copy(update={"compute": None})})
+
+    assert "--compute 10.77.0.0/24" in script(a_job(), one, RUN)
+
+
+def test_true_is_the_bare_option_and_false_is_none(cluster, a_job):
+    """As argparse's store_true wants it."""
+    text = script(a_job(arguments={"compile": True, "profile": False, "learning_rate": 0.001}), cluster, RUN)
+
+    assert "-- -m clusterwright.runtime.recipes.gpt --compile --learning-rate=0.001" in text
+
+
+def test_what_the_cluster_sets_for_all_jobs_is_said_and_a_job_may_say_otherwise(cluster, a_job):
+    """The job's own value wins, and each variable is exported once."""
+    variables = {"NCCL_ALGO": "Tree", "OMP_NUM_THREADS": "4"}
+    tuned = cluster.model_copy(update={"jobs": cluster.jobs.model_copy(update={"variables": variables})})
+    text = script(a_job(environment={"variables": {"OMP_NUM_THREADS": "8"}}), tuned, RUN)
+
+    assert "export NCCL_ALGO=Tree\n" in text
+    assert "export OMP_NUM_THREADS=8\n" in text
+    assert "OMP_NUM_THREADS=4" not in text

@@ -1,0 +1,26 @@
+"""What a job asks of each host."""
+
+from clusterwright.launch.share import share
+from clusterwright.provision.render.slurm_conf import slurm_conf
+
+
+def test_hosts_with_too_few_gpus_have_no_say(cluster, a_job):
+    """A partition of two makes: the job gets the share of those that can take it, and names their model."""
+    small = cluster.nodes["a100"].model_copy(update={"hosts": "old[1-2]"})
+    gpus = small.gpus.model_copy(update={"model": "t4", "count": 1})
+    nodes = {**cluster.nodes, "t4": small.model_copy(update={"gpus": gpus})}
+    train = cluster.partitions["train"].model_copy(update={"nodes": ("a100", "t4")})
+    mixed = cluster.model_copy(update={"nodes": nodes, "partitions": {"train": train}})
+
+    assert share(a_job(gpus_per_node=2), mixed) == share(a_job(gpus_per_node=2), cluster)
+    assert share(a_job(gpus_per_node=1), mixed).gres == "gpu:1"
+
+
+def test_all_gpus_of_a_host_ask_for_no_more_than_slurm_gives(cluster, a_job):
+    """What Slurm is told that a host has is less than what it was bought with."""
+    (row,) = [line for line in slurm_conf(cluster, "").splitlines() if line.startswith("NodeName=gpu-node")]
+    said = dict(word.split("=", 1) for word in row.split())
+
+    asked = share(a_job(gpus_per_node=4), cluster)
+    assert 0 < asked.memory_mib <= int(said["RealMemory"]) - int(said["MemSpecLimit"])
+    assert asked.cpus == int(said["Sockets"]) * int(said["CoresPerSocket"])

@@ -1,0 +1,90 @@
+"""The code of a run is what it was when the run was submitted."""
+
+import io
+import os
+import subprocess
+import tarfile
+
+import pytest
+
+from clusterwright.config.job import Code
+from clusterwright.errors import WrightError
+from clusterwright.launch.snapshot import snapshot
+
+
+@pytest.fixture
+def code(tmp_path):
+    """A folder with a program, a module in a folder, and what does not belong to it."""
+    for name, text in {
+        "train.py": "print(1)", "lib/model.py": "x = 1", "__pycache__/a.pyc": "", "data/big.bin": "0" * 5000,
+        "out.log": "x",
+    }.items():  # fmt: skip
+        path = tmp_path / "code" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "code"
+
+
+def of(folder=".", **more):
+    """The section of a job."""
+    return Code.model_validate({"folder": str(folder), **more}, strict=False)
+
+
+def test_a_folder_goes_whole_but_for_leavings(code):
+    """A relative one begins beside the job file."""
+    assert snapshot(of("code"), code.parent).names == {"train.py", "lib/model.py", "data/big.bin", "out.log"}
+
+
+def test_git_tells_what_belongs_to_it(code):
+    """What it ignores stays behind; what is new and not ignored comes along."""
+    subprocess.run(["git", "init", "-q"], cwd=code, check=True)
+    (code / ".gitignore").write_text("data\n*.log\n__pycache__\n")
+
+    assert snapshot(of(), code).names == {".gitignore", "train.py", "lib/model.py"}
+
+
+def test_names_and_paths_can_be_left_out(code):
+    """At any depth by a name, from the top by a path."""
+    assert snapshot(of(exclude=["*.log", "data/", "lib/model.py"]), code).names == {"train.py"}
+
+
+def test_the_same_files_have_the_same_digest(code):
+    """Whenever they were written; another byte or another right gives another."""
+    first = snapshot(of(), code)
+    os.utime(code / "train.py", (1, 1))
+    again = snapshot(of(), code)
+    (code / "train.py").write_text("print(2)")
+
+    assert (first.digest, first.data) == (again.digest, again.data)
+    assert snapshot(of(), code).digest != first.digest
+
+
+def test_what_is_unpacked_is_what_was_packed(code, tmp_path):
+    """Rights to run are kept; a link is the file that it names."""
+    (code / "train.py").chmod(0o755)
+    (code / "same.py").symlink_to("train.py")
+    made = snapshot(of(), code)
+    made.unpack(tmp_path / "there")
+
+    assert (tmp_path / "there" / "same.py").read_text() == "print(1)"
+    assert (tmp_path / "there" / "train.py").stat().st_mode & 0o111
+    with tarfile.open(fileobj=io.BytesIO(made.data)) as tar:
+        assert {entry.mtime for entry in tar} == {0}
+
+
+def test_too_much_is_refused_with_the_largest(code):
+    """And with the ways to leave it out."""
+    with pytest.raises(WrightError, match=r"data/big\.bin") as refused:
+        snapshot(of(limit="4KiB"), code)
+
+    assert refused.value.findings[0].code == "code-too-large"
+    assert ".gitignore" in refused.value.findings[0].mend
+
+
+@pytest.mark.parametrize(("folder", "more"), [("nowhere", {}), (".", {"exclude": ["*"]})])
+def test_no_folder_and_an_empty_one_are_refused(code, folder, more):
+    """Before anything is submitted."""
+    with pytest.raises(WrightError) as refused:
+        snapshot(of(folder, **more), code)
+
+    assert refused.value.findings[0].code == "code-folder"

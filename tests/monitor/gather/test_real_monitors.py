@@ -1,0 +1,151 @@
+"""A real Prometheus with our rules and a real Alertmanager, asked as the control host's program asks them."""
+
+import json
+import shutil
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from clusterwright.monitor.gather.alerts import alerts
+from clusterwright.onhost.snapshot import monitors
+from clusterwright.provision.render.monitoring.rules import rules
+
+EXPORTED = """\
+clusterwright_gpu_utilisation_ratio{node="n1",gpu="0"} 0.5
+clusterwright_gpu_memory_used_bytes{node="n1",gpu="0"} 1073741824
+clusterwright_gpu_temperature_celsius{node="n1",gpu="0"} 61
+clusterwright_gpu_power_watts{node="n1",gpu="0"} 250
+clusterwright_gpu_job_info{node="n1",gpu="0",uuid="GPU-1",job="12",user="bob",account="vision"} 1
+clusterwright_gpu_info{node="n1",gpu="0",uuid="GPU-1",name="NVIDIA H100",driver="580"} 1
+DCGM_FI_DEV_GPU_UTIL{node="n2",gpu="3"} 80
+clusterwright_run_goodput_ratio{run="gpt"} 0.97
+"""
+
+
+def free_port():
+    """A port that nobody listens on now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+@contextmanager
+def running(*argv):
+    """A program that runs meanwhile."""
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def until(ask, good):
+    """The first good answer, within two minutes."""
+    end, last = time.monotonic() + 120, None
+    while time.monotonic() < end:
+        try:
+            last = ask()
+        except OSError as why:
+            last = why
+        if good(last):
+            return last
+        time.sleep(0.3)
+    pytest.fail(f"last: {last}")
+
+
+@pytest.fixture
+def exporter():
+    """Something to scrape; its port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.end_headers()
+            self.wfile.write(EXPORTED.encode())
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.skipif(not shutil.which("prometheus"), reason="no prometheus (apt-get install prometheus)")
+def test_prometheus_with_our_rules_says_what_gpus_do(tmp_path, exporter):
+    """Our exporter's names and DCGM's under one; GPUs' jobs and names; runs."""
+    port = free_port()
+    (tmp_path / "rules.json").write_text(rules("en"))
+    target = {"targets": [f"127.0.0.1:{exporter}"], "labels": {"cluster": "c"}}
+    scrape = {"job_name": "x", "honor_labels": True, "static_configs": [target]}
+    conf = {"global": {"scrape_interval": "1s"}, "rule_files": ["rules.json"], "scrape_configs": [scrape]}
+    (tmp_path / "conf.yml").write_text(json.dumps(conf))
+    options = (f"--config.file={tmp_path}/conf.yml", f"--storage.tsdb.path={tmp_path}/data")
+    url = f"http://127.0.0.1:{port}"
+    with running("prometheus", *options, f"--web.listen-address=127.0.0.1:{port}"):
+        gpus, runs = until(
+            lambda: monitors.measures(url, 10),
+            lambda found: isinstance(found, tuple) and {"n1", "n2"} <= found[0].get("utilisation", {}).keys(),
+        )
+
+    assert gpus["utilisation"] == {"n1": {"0": 0.5}, "n2": {"3": 0.8}}
+    assert (gpus["job"]["n1"], gpus["name"]["n1"]) == ({"0": "12"}, {"0": "NVIDIA H100"})
+    assert (gpus["memory_used"]["n1"]["0"], gpus["celsius"]["n1"]["0"], gpus["watts"]["n1"]["0"]) == (
+        2**30,
+        61.0,
+        250.0,
+    )
+    assert runs == {"gpt": {"goodput": 0.97}}
+
+
+@pytest.mark.skipif(
+    not shutil.which("prometheus-alertmanager"), reason="no Alertmanager (prometheus-alertmanager)"
+)
+def test_alertmanager_says_which_alerts_are_on_and_which_are_muted(tmp_path):
+    """An inhibited one is muted; a summary of ours is there in both languages."""
+    port = free_port()
+    mute = {
+        "source_matchers": ['alertname="NodeDown"'],
+        "target_matchers": ['alertname="GpuLost"'],
+        "equal": ["node"],
+    }
+    conf = {"route": {"receiver": "none"}, "receivers": [{"name": "none"}], "inhibit_rules": [mute]}
+    (tmp_path / "conf.yml").write_text(json.dumps(conf))
+    url = f"http://127.0.0.1:{port}"
+    said = [
+        {"labels": {"alertname": name, "severity": "critical", "node": "n1", "cluster": "c"},
+         "annotations": {"summary": "said by a site's own rule <b>"}, "startsAt": "2026-11-23T02:13:20Z"}
+        for name in ("NodeDown", "GpuLost")
+    ]  # fmt: skip
+    options = (
+        f"--config.file={tmp_path}/conf.yml",
+        f"--storage.path={tmp_path}/data",
+        "--cluster.listen-address=",
+    )
+    with running("prometheus-alertmanager", *options, f"--web.listen-address=127.0.0.1:{port}"):
+        until(lambda: monitors.alerts(url, 10), lambda found: found == [])
+        told = urllib.request.Request(
+            f"{url}/api/v2/alerts", json.dumps(said).encode(), {"Content-Type": "application/json"}
+        )
+        urllib.request.urlopen(told, timeout=30).close()
+        found = until(
+            lambda: monitors.alerts(url, 10),
+            lambda found: isinstance(found, list) and any(each["muted"] for each in found),
+        )
+
+    shown = alerts(found)
+    assert [(each.name, each.subject, each.since, each.muted) for each in shown] == [
+        ("NodeDown", "n1", 1795400000.0, False), ("GpuLost", "n1", 1795400000.0, True),
+    ]  # fmt: skip
+    assert shown[0].summary == "said by a site's own rule <b>"

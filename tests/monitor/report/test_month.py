@@ -1,0 +1,131 @@
+"""The report of a team and of a cluster."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusterwright.monitor.records.record import Record
+from clusterwright.monitor.report import page, sheets, text
+from clusterwright.monitor.report.money import Price
+from clusterwright.monitor.report.month import report
+from clusterwright.monitor.report.month_figures import Span, month, quantile
+
+HOUR, DAY = 3600.0, 86400.0
+SPAN = Span(0.0, 10 * HOUR, 8)
+
+
+@pytest.fixture
+def jobs(record):
+    """Three teams' jobs of ten hours with eight GPUs."""
+    return [
+        record("1", hours=5, waited=600, gpus=4),
+        record("2", start=5 * HOUR, user="bob", account="language", state="RUNNING", end=None, elapsed_s=None),
+        record("3", start=-2 * HOUR, hours=4, gpus=2, account="language", state="NODE_FAIL", user="bob"),
+        record("4", hours=1, gpus=1, state="FAILED", waited=7200),
+        record("5", start=11 * HOUR, hours=1, gpus=8, account="other"),
+    ]  # fmt: skip
+
+
+def test_hours_are_those_within_the_month(jobs):
+    """20 + 20 + 4 + 1 of 80: one goes on, one began before, one begins after."""
+    found = month(SPAN, jobs, [], {})
+
+    assert found.all.held_h == pytest.approx(45)
+    assert found.utilisation == pytest.approx(45 / 80)
+    assert {name: each.held_h for name, each in found.teams.items() if each.held_h} == {
+        "vision": 21,
+        "language": 24,
+    }
+    assert [each.id for each, _ in found.top] == ["1", "2", "3", "4"]
+
+
+def test_waits_and_failures(jobs):
+    """Of what began and ended in this time."""
+    found = month(SPAN, jobs, [], {})
+
+    assert sorted(found.all.waits_s) == [60, 600, 7200]
+    assert found.all.failed == {"host": 1, "program": 1}
+    assert found.all.failed_h == pytest.approx(5)
+
+
+def test_one_team(jobs):
+    """Only its jobs, its runs, and what was measured of it."""
+    runs = [
+        {"jobs": ["1"], "failures": [{"why": "hung"}], "gpu_s": {"step": 3600.0}},
+        {"jobs": ["2"], "failures": [{"why": "host-lost"}], "gpu_s": {"step": 7200.0}},
+    ]
+    values = {"busy_s": [({"account": "vision"}, 7200.0), ({"account": "language"}, 3600.0)]}
+    found = month(Span(0.0, 10 * HOUR, 8, "vision"), jobs, runs, values)
+
+    assert set(found.teams) == {"vision"}
+    assert found.broken == {"hung": 1}
+    assert found.lost_h == {"step": 1.0}
+    assert found.all.busy_h == 2.0
+
+
+def test_what_was_measured(jobs):
+    """Busy and idle are of the hours that were measured, which are said where they are not all."""
+    values = {
+        "busy_s": [({"account": "vision"}, 10 * HOUR)], "idle_s": [({"account": "vision"}, 4 * HOUR)],
+        "measured_s": [({"account": "vision"}, 20 * HOUR)], "joules": [({"account": "vision"}, 3.6e6)],
+        "all_joules": [({}, 7.2e6)],
+    }  # fmt: skip
+    found = month(SPAN, jobs, [], values)
+    shown = text.text(report(found, "lab", "2026-11", None, 0.0))
+
+    assert (found.all.use, found.all.idle) == (0.5, 0.2)
+    assert "only 44% of the GPU hours that were held were measured" in shown
+    assert "2.0 kWh by the GPUs alone" in shown
+
+
+def test_the_report_has_all_forms(jobs):
+    """Text, page, table and JSON say the same; names are anybody's text."""
+    hostile = {"name": "<b>\x1b[31m\u202e", "user": "=x()", "account": "<i>"}
+    jobs = [*jobs, Record("9", start=0.0, end=HOUR, elapsed_s=HOUR, gpus=1, **hostile)]
+    made = report(month(SPAN, jobs, [], {}), "lab", "2026-11", Price(2.0, "EUR", "file"), 400.0)
+    shown, html, table = text.text(made, "zh"), page.page(made), sheets.table(made)
+
+    assert "92.00 EUR" in shown
+    assert "团队" in shown
+    assert "&lt;i&gt;" in html
+    assert not {"\x1b", "\u202e"} & set(shown + html + table)
+    assert table.splitlines()[0].startswith("team,jobs,GPU hours,share")
+    assert table.splitlines()[1].startswith("language,2,24.0,52%")
+    assert json.loads(json.dumps(made.data))["teams"]["vision"]["held_h"] == 21
+
+
+def test_an_empty_month(record):
+    """No division by nothing, no failure."""
+    shown = text.text(report(month(SPAN, [], [], {}), "lab", "2026-11", None, 0.0))
+
+    assert "0 jobs began" in shown
+
+
+RECORDS = st.lists(
+    st.builds(
+        Record, id=st.text("123", min_size=1), account=st.sampled_from(["a", "b", ""]), gpus=st.integers(0, 16),
+        state=st.sampled_from(["COMPLETED", "FAILED", "RUNNING"]), start=st.one_of(st.none(), st.floats(-DAY, 2 * DAY)),
+        end=st.one_of(st.none(), st.floats(-DAY, 2 * DAY)), submit=st.one_of(st.none(), st.floats(-DAY, 2 * DAY)),
+    )
+)  # fmt: skip
+
+
+@given(RECORDS)
+def test_teams_add_up_to_the_whole(records):
+    """Whatever clocks say: nothing is negative, and no job holds more than the time there was."""
+    found = month(SPAN, records, [], {})
+
+    assert found.all.held_h == pytest.approx(sum(each.held_h for each in found.teams.values()))
+    assert 0 <= found.all.held_h <= sum(each.gpus for each in records) * 10 + 1e-6
+    assert all(each >= 0 for each in found.all.waits_s)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1), st.sampled_from([0.5, 0.9]))
+def test_quantiles_are_of_the_values(values, part):
+    """At least so many are not above it."""
+    found = quantile(values, part)
+
+    assert found in values
+    assert sum(each <= found for each in values) >= part * len(values) - 1e-9

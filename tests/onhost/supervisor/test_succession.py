@@ -1,0 +1,124 @@
+"""Who follows a supervisor; the whole of it, with real Slurm, is in test_recovery_lab.py."""
+
+import dataclasses
+import json
+import os
+
+import pytest
+
+from clusterwright.onhost.supervisor import room
+from clusterwright.onhost.supervisor.folder import Folder
+from clusterwright.onhost.supervisor.options import read
+from clusterwright.onhost.supervisor.succession import Succession, own_environment
+from clusterwright.onhost.supervisor.takeover import options_of
+
+ORDERS = {"number": 1, "beat": 0.1, "silence": 3.0, "local": False, "supervisor": "n1"}
+
+
+@pytest.fixture
+def orphan(tmp_path, monkeypatch):
+    """An agent of job 7 whose supervisor beat five times, the last time half a second ago; Slurm answers."""
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(room, "in_reach", lambda _: True)  # Slurm itself is in a lab
+    folder = Folder(str(tmp_path))
+    folder.claim("chain/1", "7")
+    folder.write("pulse", {"job_id": "7", "number": 1, "beats": 5, "address": "10.0.0.1", "port": 20001})
+    one = Succession(folder, ("10.0.0.1", 20001))
+    one.started = []
+    one._start = lambda number, _: one.started.append(number)  # the process is in a lab
+    one.greeted(ORDERS)
+    one.heard(5)
+    one._pulse.since -= 0.5  # what half a second of waiting would do
+    return one
+
+
+def beat(folder, number, beats, **more):
+    """A supervisor shows itself."""
+    Folder(str(folder)).write(
+        "pulse",
+        {"job_id": "7", "number": number, "beats": beats, "address": "10.0.0.2", "port": 20002, **more},
+    )
+
+
+def test_a_still_pulse_lets_an_agent_claim_the_next_number(orphan, tmp_path):
+    """Once, and then it gives the one it has started time to show itself."""
+    orphan.turn()
+    orphan.turn()
+
+    assert orphan.started == [2]
+    assert (tmp_path / "chain" / "2").read_text() == "7"
+
+
+def test_of_two_claimants_one_starts(orphan, tmp_path):
+    """The other one waits for it, and follows it when it shows itself."""
+    assert Folder(str(tmp_path)).claim("chain/2", "7")
+    orphan.turn()
+    assert orphan.started == []
+
+    beat(tmp_path, 2, 1)
+    orphan.turn()
+    assert orphan.place == ("10.0.0.2", 20002)
+
+
+def test_a_claimant_that_never_shows_itself_is_followed(orphan, tmp_path):
+    """By the number after its own."""
+    assert Folder(str(tmp_path)).claim("chain/2", "7")
+    orphan.turn()
+    orphan._pulse.since -= 3.5  # the silence of the job, and a little more
+    orphan.turn()
+
+    assert orphan.started == [3]
+
+
+def test_a_pulse_that_goes_on_means_that_we_are_cut_off(orphan, tmp_path):
+    """The supervisor lives; nothing is claimed."""
+    beat(tmp_path, 1, 9)
+    orphan.turn()
+
+    assert orphan.started == []
+    assert not (tmp_path / "chain" / "2").exists()
+
+
+def test_who_does_not_reach_slurm_claims_nothing(orphan, tmp_path, monkeypatch):
+    """It could neither call a successor nor end the job."""
+    monkeypatch.setattr(room, "in_reach", lambda _: False)
+    orphan.turn()
+
+    assert orphan.started == []
+    assert not (tmp_path / "chain" / "2").exists()
+
+
+def test_a_later_job_of_the_run_leaves_an_agent_nothing_to_do(orphan, tmp_path):
+    """Nor does one that has been called and has not begun: who called it says so with its last beat."""
+    assert not orphan.over
+    beat(tmp_path, 1, 6, over=True)
+    assert orphan.over
+
+    beat(tmp_path, 2, 1, job_id="8")
+    assert orphan.over
+
+
+def test_what_srun_said_of_one_step_is_no_option_of_the_next(monkeypatch):
+    """The job's own id stays, and what the job's user has set."""
+    for name in ("SLURM_NTASKS", "SLURM_STEP_ID", "SLURM_NODELIST", "PMIX_RANK", "SRUN_DEBUG"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    left = own_environment()
+
+    assert {name for name in left if name.startswith(("SLURM", "SRUN", "PMI"))} <= {
+        "SLURM_JOB_ID", "SLURM_EXPORT_ENV", "SLURM_CONF",
+    }  # fmt: skip
+    assert left["OMP_NUM_THREADS"] == "4"
+    assert left["PATH"] == os.environ["PATH"]
+
+
+def test_the_job_is_handed_on_whole():
+    """What went through JSON is what the supervisor before knew; the command is a tuple again."""
+    said = (
+        "--run r --nodes 2 --ranks 1 --min-nodes 1 --checkpoints c --every steps:5 --management m --compute c"
+    )
+    options = read([*said.split(), "--", "train.py", "--steps", "5"])
+    orders = json.loads(json.dumps({**dataclasses.asdict(options), "number": 2, "beat": 0.5}))
+
+    assert options_of(orders) == options

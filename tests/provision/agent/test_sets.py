@@ -1,0 +1,159 @@
+"""Sets of packages that come all or none: what is said where they do not, and what is left of a plan."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clusterwright.config.field import Cost
+from clusterwright.onhost.provision import packages, reboots, sets
+from clusterwright.onhost.provision.host import ChangeError, Host
+from clusterwright.onhost.provision.sets import MissingError
+from clusterwright.provision.bundle import Order, bundle
+from clusterwright.provision.resources import Hold, Package, Unit
+
+DRIVER = Package(name="driver", version="2.0", alone="driver")
+NCCL = Package(name="libnccl2", version="2.27.3", built_for="+cuda12", alone="nccl")
+PLAIN = Package(name="less")
+UNIT = Unit(name="manager.service", needs=("package:driver",))
+
+
+@pytest.fixture
+def host(tmp_path):
+    """A host below a folder that has these packages, and wants those."""
+    import zlib
+
+    def make(*wanted, installed=None, receipt=None):
+        state = tmp_path / "var/lib/clusterwright"
+        state.mkdir(parents=True, exist_ok=True)
+        if receipt is not None:
+            (state / "receipt.json").write_text(json.dumps({"files": {}, "units": []} | receipt))
+        _length, _, rest = bundle(Order("check", "c", "1", root=str(tmp_path)), wanted, []).partition(b"\n")
+        data = json.loads(zlib.decompress(rest[len(zlib.compress(b"[]")) :]))
+        data["installed"] = {name: tuple(row) for name, row in (installed or {}).items()}
+        return Host(data)
+
+    return make
+
+
+# As apt of Debian 12 says it (2.6.1), recorded in a lab on 2026-11-22.
+UNREACHABLE = """Reading package lists...
+Err:1 http://10.221.0.254:8580 ./ cuda-toolkit-12-8 12.8.1-1
+  Could not connect to 10.221.0.254:8580 (10.221.0.254). - connect (111: Connection refused)
+E: Failed to fetch http://10.221.0.254:8580/./cuda-toolkit-12-8_12.8.1-1_all.deb  Could not connect to 10.221.0.254
+E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?
+"""
+UNMET = """The following packages have unmet dependencies:
+ nvidia-driver-cuda : Depends: libcuda1 (= 580.95.05-1) but 580.65.06-1 is to be installed
+E: Unable to correct problems, you have held broken packages.
+"""
+OTHER_KEY = """Err:1 http://10.221.0.254:8580 ./ InRelease
+  The following signatures couldn't be verified because the public key is not available: NO_PUBKEY D7F3C54F62A4B9C2
+W: GPG error: http://10.221.0.254:8580 ./ InRelease: The following signatures couldn't be verified because the public
+E: The repository 'http://10.221.0.254:8580 ./ InRelease' is not signed.
+"""
+NO_VERSION = "no version 2.0 of driver is known here (known: none)"
+
+
+@pytest.mark.parametrize(
+    ("why", "said", "line", "mend"),
+    [
+        (ChangeError(UNREACHABLE), "", "E: Failed to fetch http://10.221.0.254:8580/", sets.FETCH_MEND),
+        (ChangeError(UNMET), "", "nvidia-driver-cuda : Depends: libcuda1 (= 580.95.05-1)", sets.VERSION_MEND),
+        (MissingError(NO_VERSION), "", NO_VERSION, sets.VERSION_MEND),
+        (MissingError(NO_VERSION), OTHER_KEY, NO_VERSION, sets.SIGNATURE_MEND),
+        (MissingError(NO_VERSION), UNREACHABLE, NO_VERSION, sets.FETCH_MEND),
+        (MissingError(NO_VERSION, ["http://10.221.0.254:8580"]), UNREACHABLE, NO_VERSION, sets.FETCH_MEND),
+        (MissingError(NO_VERSION, ["http://elsewhere"]), UNREACHABLE, NO_VERSION, sets.VERSION_MEND),
+    ],
+)
+def test_each_trouble_has_its_own_mend(why, said, line, mend):
+    """A version that is not known may be one that could not be learnt of, where it would come from; not elsewhere."""
+    told = sets.told(why, said)
+
+    assert line in told
+    assert told.endswith(mend)
+    assert "Reading package lists" not in told
+
+
+def test_a_set_is_what_of_it_is_not_as_wanted(host):
+    """A package that is there in its version is no part of it; one of another CUDA is."""
+    here = host(
+        DRIVER, NCCL, PLAIN, installed={"driver": ("2.0-1", False), "libnccl2": ("2.27.3-1+cuda13.0", False)}
+    )
+
+    assert {name: [one["name"] for one in todo] for name, todo in sets.wanted_sets(here).items()} == {
+        "nccl": ["libnccl2"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("there", "what", "cost"),
+    [
+        ({}, "install", "live"),
+        ({"nvidia-dkms-580": ("580.95.05-1", True)}, "install in place of nvidia-dkms-580", "reboot"),
+        ({"nvidia-dkms-590-open": ("590.44.01-1", True)}, "590.44.01-1 -> 590.48", "reboot"),
+    ],
+)
+def test_modules_of_another_branch_are_no_first_install(host, there, what, cost):
+    """Their names differ, and jobs run on what is loaded: a host without any gets them at once."""
+    package = Package(
+        name="nvidia-dkms-590-open",
+        version="590.48",
+        cost=Cost.REBOOT,
+        alone="driver",
+        place_of=("nvidia-dkms*",),
+    )
+    here = host(package, installed=there)
+
+    [change] = packages.look_packages(here)
+    assert (change["what"], change["cost"]) == (what, cost)
+    assert packages.held_with(here, packages.wanted_of(here)) == list(there)
+
+
+def test_without_a_set_its_packages_and_the_units_that_need_them_wait(host):
+    """Where the packages are there in an older version, their daemons still run."""
+    changes = [{"id": name} for name in ("package:driver", "unit:manager.service", "package:less")]
+    bare = host(DRIVER, PLAIN, UNIT)
+    older = host(DRIVER, PLAIN, UNIT, installed={"driver": ("1.0-1", True)})
+
+    assert sets.without(bare, changes, {"driver": "no"}) == [{"id": "package:less"}]
+    assert sets.without(older, changes, {"driver": "no"}) == changes[1:]
+    assert sets.without(bare, changes, {}) == changes
+
+
+def test_holds_of_ours_are_known_from_those_of_others(host):
+    """By the list that we keep; before there was one, by our patterns, once an apply of ours had held."""
+    held = {"driver": ("1.0-1", True), "site-tool": ("1", True)}
+    hold = Hold(name="packages", patterns=("driver",))
+
+    assert packages.held_by_us(host(hold, installed=held)) == set()
+    assert packages.held_by_us(host(hold, installed=held, receipt={"wanted": {"hold:packages": "x"}})) == {
+        "driver"
+    }
+    packages.remember_held(host(hold, installed=held), ["other"])
+    assert packages.held_by_us(host(hold, installed=held)) == {"driver", "other"}
+
+
+def test_what_somebody_else_holds_is_refused_by_name(host):
+    """Also where only a part of the set is held, at the version that the rest has."""
+    here = host(DRIVER, installed={"driver": ("1.0-1", True), "libdriver": ("1.0-1", True)})
+
+    with pytest.raises(
+        sets.ChangeError, match=r"driver is held at 1\.0-1, libdriver is held at 1\.0-1 by somebody here"
+    ):
+        sets.refuse_held(here, sets.wanted_sets(here)["driver"])
+
+
+def test_a_reboot_is_owed_until_the_host_is_booted(host):
+    """By whomever; changes that cost less owe none."""
+    here = host()
+    reboots.owe(here, {"id": "file:/etc/x", "cost": "drain"})
+    before = reboots.owed(here)
+    reboots.owe(here, {"id": "package:driver", "cost": "reboot"})
+    reboots.owe(here, {"id": "package:driver", "cost": "reboot"})
+    after = reboots.owed(here)
+    note = Path(here.at(reboots.OWED))
+    note.write_text(note.read_text().replace(reboots.boot_id(), "another"))
+
+    assert (before, after, reboots.owed(here)) == ([], ["package:driver"], [])

@@ -1,0 +1,154 @@
+"""Redfish against servers over TLS that answer what is recorded."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+
+from clusterwright.onhost.power.keeper import Keeper
+from clusterwright.onhost.power.records import Records
+from clusterwright.onhost.power.settings import Settings
+from clusterwright.onhost.power.slurm import Node
+
+RESET = "/redfish/v1/Systems/437XR1138R2/Actions/ComputerSystem.Reset"
+
+
+def resets(controller):
+    """The kinds of reset that it was asked for."""
+    return [body["ResetType"] for method, path, body in controller.asked if (method, path) == ("POST", RESET)]
+
+
+def test_a_host_is_switched_on_and_off(site):
+    """In order, and at once; what is there already is not asked for again."""
+    switch, (one,), _ = site("well")
+    said = [switch.state(["n1"]), switch.on(["n1"]), switch.on(["n1"]), switch.state(["n1"])]
+    said += [
+        switch.off(["n1"], hard=False),
+        switch.on(["n1"]),
+        switch.off(["n1"], hard=True),
+        switch.state(["n1"]),
+    ]
+
+    assert [answer["n1"] for answer in said] == ["off", "", "", "on", "", "", "", "off"]
+    assert resets(one) == ["On", "GracefulShutdown", "On", "ForceOff"]
+
+
+def test_a_task_is_a_yes_and_a_busy_controller_says_when_to_come_again(site):
+    """202 with a task of its own; 503 with Retry-After."""
+    switch, _, _ = site("task", "busy")
+    said = switch.on(["n1", "n2"])
+
+    assert said["n1"] == ""
+    assert "says 503" in said["n2"]
+    assert "come again in 30 s" in said["n2"]
+    assert not switch.hopeless(said["n2"])
+
+
+def test_a_yes_is_not_a_boot(site):
+    """The state tells: it says yes and stays off."""
+    switch, _, _ = site("liar")
+
+    assert switch.on(["n1"]) == {"n1": ""}
+    assert switch.state(["n1"]) == {"n1": "off"}
+
+
+def test_a_wrong_password_is_tried_once_at_one_controller(site):
+    """Accounts lock after a few: nobody else is asked, however often we are, until the file changes."""
+    switch, all_of_them, file = site(*["well"] * 6, told="wrong")
+    hosts = [f"n{number}" for number in range(1, 7)]
+    said = [switch.on(hosts) for _ in range(5)] + [switch.state(hosts)]
+    tried = sum(one.denied for one in all_of_them)
+    file.write_text("secret\n")
+    os.utime(file, (1, 1))
+    after = switch.on(hosts)
+
+    assert tried == 1
+    assert all(switch.hopeless(words) for answer in said for words in answer.values())
+    assert "does not take the password" in said[0]["n6"]
+    assert after == dict.fromkeys(hosts, "")
+
+
+def test_one_controller_with_another_password_stops_nobody_else(site):
+    """It alone is left in peace."""
+    switch, (_, other, _), _ = site("well", "well", "well")
+    other.password = "another"
+    said = [switch.on(["n1", "n2", "n3"]) for _ in range(4)]
+
+    assert other.denied == 1
+    assert [words == "" for words in said[-1].values()] == [True, False, True]
+    assert switch.hopeless(said[-1]["n2"])
+
+
+def test_an_unknown_certificate_is_refused_before_the_password_is_sent(site):
+    """Unless the file says that any will do."""
+    switch, (one,), _ = site("well", authority=None)
+    said = switch.on(["n1"])["n1"]
+    asked = list(one.asked)
+    anybody, _, _ = site(authority=None, certificate="any")
+
+    assert "certificate of 127.0.0.1" in said
+    assert switch.hopeless(said)
+    assert asked == []
+    assert anybody.on(["n1"]) == {"n1": ""}
+
+
+def test_a_controller_that_never_answers_holds_up_no_other(site):
+    """Named, and worth another try."""
+    switch, _, _ = site("well", "silent", "well")
+    said = switch.on(["n1", "n2", "n3"])
+
+    assert (said["n1"], said["n3"]) == ("", "")
+    assert "does not answer" in said["n2"] or "timed out" in said["n2"]
+    assert not switch.hopeless(said["n2"])
+
+
+def test_nobody_is_there(site):
+    """A port that is closed."""
+    switch, (one,), _ = site("well")
+    one.close()
+    one.close = lambda: None
+
+    assert "does not answer" in switch.on(["n1"])["n1"]
+
+
+@pytest.mark.parametrize(("mode", "text", "words"), [(0o640, "secret", "chmod 600"), (0o600, "", "is empty")])
+def test_a_password_file_that_is_no_good(site, mode, text, words):
+    """No controller is asked."""
+    switch, (one,), _ = site("well", told=text, mode=mode)
+    said = switch.on(["n1"])["n1"]
+
+    assert words in said
+    assert switch.hopeless(said)
+    assert one.asked == []
+
+
+def test_the_keeper_boots_hosts_whatever_one_silent_controller_does(site, tmp_path):
+    """Through the keeper itself: the others have power while it still waits."""
+    switch, all_of_them, _ = site("silent", *["well"] * 4)
+    of = Settings(
+        provider={"kind": "redfish"}, hosts=switch.settings.hosts, resume_timeout=60, suspend_timeout=20,
+        spares=0, tries=3, retry_after=10,
+    )  # fmt: skip
+    nodes = {host: Node(frozenset({"IDLE", "POWERING_UP"}), "none") for host in of.hosts}
+    slurm = SimpleNamespace(nodes=lambda: nodes, update=lambda *_words: "")
+    keeper = Keeper(
+        of, switch, Records(str(tmp_path / "records.json"), list(of.hosts)), lambda _words: None, slurm
+    )
+    keeper.look(1.0)
+    for future in set(keeper.busy.values()):
+        future.result()
+    keeper.pool.shutdown()
+
+    assert [one.power for one in all_of_them] == ["Off", "On", "On", "On", "On"]
+    assert len(set(keeper.busy.values())) == 5
+
+
+def test_a_wrong_password_is_tried_once_by_threads_too(site):
+    """The first asks, and the others wait for its answer."""
+    switch, all_of_them, _ = site(*["well"] * 6, told="wrong")
+    with ThreadPoolExecutor(6) as pool:
+        said = list(pool.map(lambda number: switch.on([f"n{number}"]), range(1, 7)))
+
+    assert sum(one.denied for one in all_of_them) == 1
+    assert all(switch.hopeless(words) for answer in said for words in answer.values())

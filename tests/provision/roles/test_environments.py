@@ -1,0 +1,215 @@
+"""Containers, Python environments, modules and caches: what hosts must have, on each kind of distribution."""
+
+import json
+
+import pytest
+
+from clusterwright.config.slurm_keys import lint
+from clusterwright.provision.render.oci_conf import oci_conf
+from clusterwright.provision.resources import File, Package, Unit
+from clusterwright.provision.roles import wanted
+
+FAMILIES = ["debian-12", "ubuntu-24.04", "rocky-9"]
+REPOSITORY = {"software.repositories": {"site": {"url": "https://packages.example.org/site"}}}
+
+
+@pytest.fixture
+def found(altered, given):
+    """Resources of a host by id, with these environments, on that system."""
+
+    def make(host, environments, os="debian-12"):
+        slurm = {"debian-12": "22.05", "ubuntu-24.04": "23.11", "rocky-9": "22.05"}[os]
+        said = {"environments": environments, "os": os, "software.slurm": slurm, "lab": None}
+        cluster = altered({**REPOSITORY, **said})
+        return {resource.id: resource for resource in wanted(cluster, cluster.host(host), given)}
+
+    return make
+
+
+def packages(resources):
+    """Names."""
+    return {one.name for one in resources.values() if isinstance(one, Package)}
+
+
+def test_a_file_without_the_section_has_nothing_of_it(cluster, given):
+    """No byte of an older file changes."""
+    ids = {one.id for host in cluster.hosts() for one in wanted(cluster, host, given)}
+
+    assert not [
+        one for one in ids if any(word in one for word in ("crun", "container", "module-", "oci", "caches"))
+    ]
+
+
+@pytest.mark.parametrize("os", FAMILIES)
+def test_slurms_own_containers(found, os):
+    """The runtime where jobs run; what Slurm reads on the control host too, and commands alone need none."""
+    compute, control = (found(host, {"containers": ["oci"]}, os) for host in ("gpu-node1", "control"))
+    conf = compute["file:/etc/slurm/oci.conf"]
+
+    assert "crun" in packages(compute)
+    assert "crun" not in packages(control)
+    assert conf == control["file:/etc/slurm/oci.conf"]
+    assert (
+        'RunTimeRun="exec python3 /opt/clusterwright/containers/in_image.py %b %u.%j.%s.%t %n"\n'
+        in conf.content
+    )
+    shown = json.loads(compute["file:/etc/clusterwright/containers.json"].content)
+    assert shown == [
+        {"path": "/home", "mode": "rw"}, {"path": "/shared", "mode": "rw"}, {"path": "/opt/clusterwright", "mode": "ro"}
+    ]  # fmt: skip
+    assert compute["directory:/run/clusterwright-oci"].mode == 0o1777
+
+
+@pytest.mark.parametrize("of", ["21.08", "22.05", "23.11", "26.05"])
+def test_every_release_takes_our_file(cluster, of):
+    """No key that came later, none that went."""
+    text = oci_conf(cluster, "# head\n")
+
+    assert lint(text, "oci.conf", of) == ()
+    assert text.count("RunTime") == 4
+
+
+@pytest.mark.parametrize("os", FAMILIES)
+def test_podman_without_root(found, os):
+    """Ids follow from the user's own, so they are the same everywhere and for good; none is another's."""
+    host = found("gpu-node1", {"containers": ["podman"], "scratch": "/scratch"}, os)
+    ids = [line.split(":") for line in host["file:/etc/subuid"].content.splitlines()]
+
+    assert {"podman", "fuse-overlayfs", "shadow-utils" if os == "rocky-9" else "uidmap"} <= packages(host)
+    assert [name for name, _first, _count in ids] == ["alice", "bob"]
+    assert int(ids[0][1]) + int(ids[0][2]) <= int(ids[1][1])
+    assert host["file:/etc/subgid"].content == host["file:/etc/subuid"].content
+    assert (
+        'rootless_storage_path = "/scratch/$USER/containers"\n'
+        in host["file:/etc/containers/storage.conf"].content
+    )
+    assert host["unit:clusterwright-cdi.service"].alone
+    assert "podman" not in packages(found("control", {"containers": ["podman"]}, os))
+
+
+def test_the_largest_user_id_has_ids_too(altered, given):
+    """All below 2^32."""
+    cluster = altered({"environments": {"containers": ["podman"]}, "users.bob.uid": 59999, "lab": None})
+    text = {one.id: one for one in wanted(cluster, cluster.host("gpu-node1"), given)}[
+        "file:/etc/subuid"
+    ].content
+    first, count = (int(word) for word in text.splitlines()[-1].split(":")[1:])
+
+    assert first + count < 2**32
+
+
+@pytest.mark.parametrize("os", FAMILIES)
+def test_apptainer_shows_what_hosts_share(found, os):
+    """EPEL has it for Rocky, where nothing else of ours may come from there."""
+    host = found("gpu-node1", {"containers": ["apptainer"]}, os)
+    text = host["file:/etc/apptainer/apptainer.conf"].content
+
+    assert "apptainer" in packages(host)
+    assert ("epel-release" in packages(host)) == (os == "rocky-9")
+    assert {"bind path = /shared", "allow setuid = no", "always use nv = yes"} <= set(text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("os", "plugin"),
+    [
+        ("debian-12", "/usr/lib/x86_64-linux-gnu/slurm/spank_pyxis.so"),
+        ("ubuntu-24.04", "/usr/lib/x86_64-linux-gnu/slurm/spank_pyxis.so"),
+        ("rocky-9", "/usr/lib64/slurm/spank_pyxis.so"),
+    ],
+)
+def test_enroot_and_pyxis(found, os, plugin):
+    """The plugin is wherever jobs are submitted; of another release it is left out, and other jobs go on."""
+    compute, control = (
+        found(host, {"containers": ["pyxis"], "scratch": "/scratch"}, os) for host in ("gpu-node1", "control")
+    )
+    load = compute["file:/etc/slurm/plugstack.conf.d/pyxis.conf"].content
+
+    assert {"enroot", "enroot+caps", "nvslurm-plugin-pyxis"} <= packages(compute)
+    assert packages(control) & {"enroot", "enroot+caps", "nvslurm-plugin-pyxis"} == {"nvslurm-plugin-pyxis"}
+    assert f"\noptional {plugin} " in load
+    assert load == control["file:/etc/slurm/plugstack.conf.d/pyxis.conf"].content
+    assert (
+        "ENROOT_DATA_PATH /scratch/enroot-$(id -u)/data\n" in compute["file:/etc/enroot/enroot.conf"].content
+    )
+
+
+def test_where_hosts_fetch_their_files_the_plugin_stands_in_the_one_that_is_fetched(altered, given):
+    """Slurm sends no file with a path in its name."""
+    cluster = altered({
+        **REPOSITORY, "environments": {"containers": ["pyxis"]}, "slurm.configless": True, "lab": None
+    })  # fmt: skip
+    host = {one.id: one for one in wanted(cluster, cluster.host("control"), given)}
+
+    assert "\noptional /usr/lib" in host["file:/etc/slurm/plugstack.conf"].content
+    assert "file:/etc/slurm/plugstack.conf.d/pyxis.conf" not in host
+
+
+PYTHON = {
+    "seeing": {"team": "vision", "path": "/shared/envs/seeing", "packages": ["numpy==2.1.3"]},
+    "speaking": {
+        "team": "language",
+        "path": "/shared/envs/speaking",
+        "kind": "conda",
+        "program": "/shared/bin/conda",
+    },
+}
+
+
+def test_a_member_of_the_team_makes_its_environment_and_one_that_fails_stops_nothing(found):
+    """On the control host alone; a unit each, which stands alone."""
+    control, compute = (found(host, {"python": PYTHON}) for host in ("control", "gpu-node1"))
+    unit = control["file:/etc/systemd/system/clusterwright-python-seeing.service"].content
+
+    assert {"User=bob", "Group=vision", "UMask=0002"} <= set(unit.splitlines())
+    assert control["unit:clusterwright-python-seeing.service"].alone
+    assert (
+        json.loads(control["file:/opt/clusterwright/environments/speaking.json"].content)["kind"] == "conda"
+    )
+    assert "python3-venv" in packages(control)
+    assert not [one for one in compute if "environments" in one or "clusterwright-python" in one]
+
+
+@pytest.mark.parametrize(
+    ("os", "kind", "package"),
+    [
+        ("debian-12", "lmod", "lmod"),
+        ("rocky-9", "lmod", "Lmod"),
+        ("ubuntu-24.04", "environment-modules", "environment-modules"),
+    ],
+)
+def test_a_module_for_each_environment_and_image_in_both_tongues(found, os, kind, package):
+    """Tcl, and its twin in Lua."""
+    host = found(
+        "gpu-node1", {"modules": kind, "python": PYTHON, "images": {"torch": "/shared/images/torch"}}, os
+    )
+    folder = "file:/opt/clusterwright/modulefiles"
+
+    assert package in packages(host)
+    assert host[f"{folder}/image/torch"].content.startswith("#%Module1.0\n")
+    assert 'setenv("SRUN_CONTAINER", "/shared/images/torch")' in host[f"{folder}/image/torch.lua"].content
+    assert "prepend-path PATH {/shared/envs/seeing/bin}\n" in host[f"{folder}/python/seeing"].content
+    assert 'prepend_path("PATH", "/shared/envs/seeing/bin")' in host[f"{folder}/python/seeing.lua"].content
+
+
+def test_caches_are_where_the_file_says_and_a_user_may_say_otherwise(found):
+    """Models are shared; compiled kernels and packages are each host's own."""
+    host = found("gpu-node1", {"caches": {"shared": "/shared/caches", "local": "/scratch/caches"}})
+    text = host["file:/etc/profile.d/clusterwright-caches.sh"].content
+
+    assert 'export HF_HOME="${HF_HOME:-/shared/caches/$USER/huggingface}"\n' in text
+    assert 'export TRITON_CACHE_DIR="${TRITON_CACHE_DIR:-/scratch/caches/$USER/triton}"\n' in text
+    assert host["directory:/scratch/caches"].mode == 0o1777
+    assert "directory:/shared/caches" not in host
+
+
+def test_every_file_is_live(found):
+    """What users stand on changes without a daemon's notice."""
+    everything = {
+        "containers": ["oci", "podman", "apptainer", "pyxis"], "python": PYTHON, "modules": "lmod",
+        "caches": {"local": "/scratch/c"},
+    }  # fmt: skip
+    plain, rich = (found("gpu-node1", one) for one in ({}, everything))
+    new = [one for name, one in rich.items() if name not in plain and isinstance(one, File | Unit)]
+
+    assert len(new) > 15
+    assert {str(one.cost) for one in new if isinstance(one, File)} == {"live"}

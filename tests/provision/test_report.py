@@ -1,0 +1,56 @@
+"""Reports: the same change of many hosts is one line."""
+
+from clusterwright.config.field import Cost
+from clusterwright.provision.report import Change, HostReport, Report
+
+
+def report(*hosts):
+    """A dry report over these."""
+    return Report(hosts, dry=True)
+
+
+def change(what="rewrite", cost=Cost.LIVE, done=False):
+    """One change of one file."""
+    return Change("file:/etc/x", what, "+a", cost, done)
+
+
+def test_equal_changes_are_folded_and_others_are_not():
+    """By what, why, diff and cost."""
+    found = report(
+        HostReport("a1", (change(),)), HostReport("a2", (change(),)), HostReport("a3", (change("create"),))
+    ).actions()
+
+    assert [(action.hosts, action.why) for action in found] == [("a[1-2]", "rewrite"), ("a3", "create")]
+
+
+def test_only_what_ran_before_is_a_restart():
+    """A first start is none, and neither is a restart that was not made."""
+    units = (
+        change("restart for file:/x", done=True),
+        change("enable, start", done=True),
+        change("restart for file:/y"),
+    )
+
+    assert HostReport("a1", units).restarts == 1
+
+
+def test_an_enabled_unit_that_restarts_counts():
+    """`enable, restart for ...`, also for several files."""
+    assert HostReport("a1", (change("enable, restart for file:/x, file:/y", done=True),)).restarts == 1
+
+
+def test_a_drain_matters_only_where_jobs_run():
+    """Hosts without a job can be changed at once."""
+    drain = change(cost=Cost.DRAIN)
+    found = report(
+        HostReport("a1", (drain,), job_steps=2), HostReport("a2", (drain,)), HostReport("a3", job_steps=1)
+    )
+
+    assert found.draining() == ("a1",)
+
+
+def test_a_note_of_many_hosts_is_one():
+    """Not one line for each of a thousand."""
+    found = report(HostReport("a1", notes=("n",)), HostReport("a2", notes=("n",)))
+
+    assert found.notes() == (("a[1-2]", "n"),)

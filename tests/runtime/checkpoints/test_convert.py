@@ -1,0 +1,242 @@
+"""Checkpoints in other forms, and back, bit for bit."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch.distributed import checkpoint as dcp
+
+from clusterwright.runtime import load
+from clusterwright.runtime.checkpoints import convert as converting
+from clusterwright.runtime.checkpoints.convert import Refused, convert, write_step
+
+pytestmark = pytest.mark.train
+
+
+def a_state(width=6):
+    """A model with AdamW after a step, and whatever else a training tracks; all kinds of values."""
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(4, width), torch.nn.BatchNorm1d(width), torch.nn.Linear(width, 1)
+    )
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    model(torch.randn(5, 4)).sum().backward()
+    optimizer.step()
+    model[0].weight.data[0, 0] = float("nan")
+    half = {"bf16": torch.randn(3).bfloat16(), "none": torch.empty(0, 3), "scalar": torch.tensor(7)}
+    more = {"pair": (1, torch.ones(2)), "list": [1, [torch.zeros(1), "x"]], "empty": {}, "nothing": []}
+    return {
+        "model": model.state_dict(), "optimizer": optimizer.state_dict(), "half": half, "more": more,
+        "sgd": torch.optim.SGD(model.parameters(), lr=0.1).state_dict(), "run": {"loss": 0.5},
+    }  # fmt: skip
+
+
+def ours(folder, state=None, step=100):
+    """A checkpoint of ours."""
+    path = folder / f"step-{step:08d}"
+    folder.mkdir(exist_ok=True)
+    write_step(path, step, state or a_state())
+    return path
+
+
+def differing(a, b):
+    """Where two states differ."""
+    return list(converting._unlike(a, b, ""))
+
+
+@pytest.mark.parametrize("form", ["torch", "dcp"])
+def test_there_and_back_is_the_same_bit_for_bit(tmp_path, form):
+    """Every tensor, number, key and empty list; NaN too; and optimizers take their state back."""
+    source = ours(tmp_path / "a")
+    convert(source, tmp_path / "other", to=form)
+    convert(tmp_path / "other", tmp_path / "step-00000100", origin=form)
+    back, local = load(tmp_path / "step-00000100", 0, 1)
+
+    assert differing(load(source)[0], back) == []
+    assert differing(a_state(), back) == []
+    assert local == {}
+    fresh = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.BatchNorm1d(6), torch.nn.Linear(6, 1))
+    optimizer = torch.optim.AdamW(fresh.parameters())
+    optimizer.load_state_dict(back["optimizer"])
+    assert differing(optimizer.state_dict(), a_state()["optimizer"]) == []
+
+
+def test_torch_reads_what_was_written(tmp_path):
+    """torch.load, without unpickling code."""
+    convert(ours(tmp_path / "a"), tmp_path / "gpt.pt", to="torch")
+
+    assert differing(torch.load(tmp_path / "gpt.pt", weights_only=True), a_state()) == []
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+def test_dcp_reads_what_was_written(tmp_path):
+    """dcp.load into a training's own state, as a script does it."""
+    convert(ours(tmp_path / "a"), tmp_path / "dcp", to="dcp")
+    wanted = {"model": {name: torch.zeros_like(value) for name, value in a_state()["model"].items()}}
+    dcp.load(wanted, storage_reader=dcp.FileSystemReader(tmp_path / "dcp"))
+
+    assert differing(wanted["model"], a_state()["model"]) == []
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")
+def test_a_dcp_checkpoint_of_another_program_becomes_ours(tmp_path):
+    """Lists are lists again, and the numbers of an optimizer's parameters numbers."""
+    state = {name: a_state()[name] for name in ("model", "optimizer")}
+    dcp.save(state, storage_writer=dcp.FileSystemWriter(tmp_path / "dcp"))
+    convert(tmp_path / "dcp", tmp_path / "step-00000007", origin="dcp")
+    back, _ = load(tmp_path / "step-00000007")
+
+    assert differing(state, {name: back[name] for name in state}) == []
+    assert back["run"] == {"loss": None}
+
+
+def test_the_safetensors_package_reads_the_model_under_its_own_names(tmp_path):
+    """One model.safetensors that says it is of PyTorch; what else there is, is named."""
+    reading = pytest.importorskip("safetensors.torch")
+    told = convert(ours(tmp_path / "a"), tmp_path / "hf", to="safetensors")
+    found = reading.load_file(tmp_path / "hf" / "model.safetensors")
+
+    assert [path.name for path in (tmp_path / "hf").iterdir()] == ["model.safetensors"]
+    assert differing(dict(a_state()["model"]), found) == []
+    assert {"optimizer", "half", "more", "sgd", "run"} <= set(told["left_behind"])
+    with reading.safe_open(tmp_path / "hf" / "model.safetensors", "pt") as file:
+        assert file.metadata() == {"format": "pt"}
+
+
+def test_the_folder_of_checkpoints_is_made_and_only_where_it_is_filled(tmp_path):
+    """A refused conversion leaves none behind."""
+    torch.save({"model": {"weight": torch.ones(1)}, "run": {"odd": {0: 1, "0": 2}}}, tmp_path / "gpt.pt")
+    convert(tmp_path / "gpt.pt", tmp_path / "new" / "step-00000003", origin="torch")
+    with pytest.raises(Refused):
+        convert(tmp_path / "new" / "step-00000003", tmp_path / "other" / "dcp", to="dcp")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gpt.pt", "new"]
+
+
+def test_bare_weights_become_the_model(tmp_path):
+    """What `torch.save(model.state_dict())` wrote."""
+    torch.save(a_state()["model"], tmp_path / "weights.pt")
+    convert(tmp_path / "weights.pt", tmp_path / "step-00000000", origin="torch", name="net")
+
+    assert differing(load(tmp_path / "step-00000000")[0]["net"], dict(a_state()["model"])) == []
+
+
+class Sneaky:
+    """Makes a file when it is unpickled."""
+
+    def __reduce__(self):
+        """Code."""
+        return os.mkdir, ("sneaked",)
+
+
+def test_a_file_that_would_run_code_is_refused(tmp_path, monkeypatch):
+    """And the code is not run."""
+    monkeypatch.chdir(tmp_path)
+    torch.save({"model": {}, "evil": Sneaky()}, "evil.pt")
+    with pytest.raises(Refused, match="would run code") as refused:
+        convert(tmp_path / "evil.pt", tmp_path / "step-00000001", origin="torch")
+
+    assert refused.value.code == "checkpoint-unsafe"
+    assert [path.name for path in tmp_path.iterdir()] == ["evil.pt"]
+
+
+def test_another_model_is_refused_by_its_tensors(tmp_path):
+    """A run's folder holds one model; both shapes are said."""
+    ours(tmp_path / "run")
+    torch.save(a_state(width=8), tmp_path / "wide.pt")
+    with pytest.raises(
+        Refused, match=r"model/0.weight is \[6, 4\] there and \[8, 4\] in the new one"
+    ) as refused:
+        convert(tmp_path / "wide.pt", tmp_path / "run" / "step-00000200", origin="torch")
+
+    assert refused.value.code == "checkpoint-other-model"
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["step-00000100"]
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ({"to": "torch"}, "checkpoint-target-there"),
+        ({"origin": "safetensors"}, "checkpoint-form"),
+        ({"to": "torch", "origin": "dcp"}, "checkpoint-form"),
+        ({}, "checkpoint-form"),
+    ],
+)
+def test_nothing_is_written_over_and_one_way_is_chosen(tmp_path, how, code):
+    """What is there stays as it is."""
+    (tmp_path / "there").write_text("precious")
+    with pytest.raises(Refused) as refused:
+        convert(ours(tmp_path / "a"), tmp_path / ("there" if code.endswith("there") else "new"), **how)
+
+    assert refused.value.code == code
+    assert (tmp_path / "there").read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "there"]
+
+
+def test_a_target_is_named_after_its_step(tmp_path):
+    """The step of what comes from elsewhere is said by the folder's name."""
+    torch.save(a_state(), tmp_path / "gpt.pt")
+    with pytest.raises(Refused, match="the step is in it"):
+        convert(tmp_path / "gpt.pt", tmp_path / "mine", origin="torch")
+    assert [path.name for path in tmp_path.iterdir()] == ["gpt.pt"]
+
+
+def test_a_damaged_checkpoint_is_not_converted(tmp_path):
+    """One flipped bit."""
+    source = ours(tmp_path / "a")
+    (path,) = source.glob("*.safetensors")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(Refused) as refused:
+        convert(source, tmp_path / "gpt.pt", to="torch")
+
+    assert refused.value.code == "checkpoint-damaged"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("form", ["torch", "dcp", "safetensors"])
+def test_a_full_disk_leaves_nothing(tmp_path, small_disk, form):
+    """Whole or not at all."""
+    source = ours(tmp_path / "a", {"model": {"weight": torch.randn(1_000_000)}})
+    disk = small_disk(2)
+    with pytest.raises(Refused, match="No space left on device") as refused:
+        convert(source, disk / "other", to=form)
+
+    assert refused.value.code == "checkpoint-not-written"
+    assert list(disk.iterdir()) == []
+
+
+def test_into_ours_on_a_full_disk_leaves_nothing(tmp_path, small_disk):
+    """The same the other way."""
+    torch.save({"model": {"weight": torch.randn(1_000_000)}}, tmp_path / "gpt.pt")
+    disk = small_disk(2)
+    with pytest.raises(Refused, match="No space left on device"):
+        convert(tmp_path / "gpt.pt", disk / "step-00000001", origin="torch")
+    assert list(disk.iterdir()) == []
+
+
+def test_a_form_that_cannot_hold_it_is_refused(tmp_path):
+    """DCP takes 0 and "0" for the same key; and says so."""
+    source = ours(tmp_path / "a", {"model": {"0": torch.ones(1), 0: torch.zeros(1)}})
+    with pytest.raises(Refused) as refused:
+        convert(source, tmp_path / "dcp", to="dcp")
+
+    assert refused.value.code == "checkpoint-not-carried"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("form", ["torch", "dcp"])
+def test_what_is_not_of_the_form_is_refused(tmp_path, form):
+    """Text, an empty folder, nothing at all."""
+    (tmp_path / "text").write_text(json.dumps({"model": 1}))
+    (tmp_path / "folder").mkdir()
+    for name in ("text", "folder", "absent"):
+        with pytest.raises(Refused):
+            convert(tmp_path / name, tmp_path / "step-00000001", origin=form)
+    shutil.rmtree(tmp_path / "folder")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]

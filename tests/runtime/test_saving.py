@@ -1,0 +1,49 @@
+"""The first save is prepared when the state has all its tensors."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+
+pytestmark = pytest.mark.train
+
+# No seam: that memory is made earlier is seen by nobody but the clock.
+SCRIPT = """
+import json, sys, torch
+from clusterwright.launch import runtime
+from clusterwright.runtime.checkpoints import staging
+
+made, prepare = [], staging.Staging.prepare
+def noted(self, length):
+    made.append((run.completed, length))
+    return prepare(self, length)
+staging.Staging.prepare = noted
+
+run = runtime.start(folder=sys.argv[1], every="steps:3")
+model = torch.nn.Linear(100, 100)
+optimizer = torch.optim.AdamW(model.parameters())
+run.track(model=model, optimizer=optimizer)
+for _ in run.steps(until=4):
+    optimizer.zero_grad()
+    loss = model(torch.ones(1, 100)).sum()
+    loss.backward()
+    optimizer.step()
+    run.step(loss)
+run.finish()
+print(json.dumps(made))
+"""
+
+
+def test_the_memory_for_saves_is_made_after_the_first_step(tmp_path):
+    """With the optimizer's moments, so that the saves of steps 3 and 4 need no more; and only once."""
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+    made = json.loads(done.stdout)
+    assert [step for step, _ in made] == [1, 3, 4]
+    assert made[0][1] > 3 * 4 * 10_000
+    assert len({length for _, length in made}) == 1
