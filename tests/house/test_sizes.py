@@ -2,50 +2,62 @@
 
 import ast
 import re
-from pathlib import Path
 
-import pytest
-
-ROOT = Path(__file__).parents[2]
-MODULES = sorted((ROOT / "src").rglob("*.py"))
-TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 LONGEST_FILE, LONGEST_TEST_FILE, LONGEST_FUNCTION = 400, 600, 50
+REASON = re.compile(r"# (noqa: [A-Z0-9, ]+|type: ignore\[[a-z,-]+\]).*\(|see above|same")
+MOST_NOQA = 1.5  # in a thousand lines of source
+FMT_SKIPS = 671  # falls, until tables of data alone have one
 
 
-def functions(path):
-    """Every function of the module."""
-    nodes = ast.walk(ast.parse(path.read_text()))
-    return [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-
-
-@pytest.mark.parametrize("path", MODULES + TESTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_is_short(path):
+def test_a_file_is_short(source, test_modules):
     """A room that is too full wants to be two."""
-    limit = LONGEST_TEST_FILE if path in TESTS else LONGEST_FILE
+    long = [module.name for module in source if len(module.lines) > LONGEST_FILE]
+    long += [module.name for module in test_modules if len(module.lines) > LONGEST_TEST_FILE]
 
-    assert len(path.read_text().splitlines()) <= limit
+    assert long == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_function_is_short(path):
+def test_a_function_is_short(source):
     """A reader holds fifty lines in mind, not more."""
-    for node in functions(path):
-        assert node.end_lineno - node.lineno + 1 <= LONGEST_FUNCTION, f"{path}:{node.lineno} {node.name}"
+    long = [
+        f"{module.name}:{node.lineno} {node.name}"
+        for module in source
+        for node in module.functions
+        if node.end_lineno - node.lineno + 1 > LONGEST_FUNCTION
+    ]
+
+    assert long == []
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_test_says_what_it_claims(path):
+def test_a_test_says_what_it_claims(test_modules):
     """Each test has a docstring."""
-    for node in functions(path):
-        if node.name.startswith("test_"):
-            assert ast.get_docstring(node), f"{path}:{node.lineno} {node.name} has no docstring"
+    silent = [
+        f"{module.name}:{node.lineno} {node.name}"
+        for module in test_modules
+        for node in module.functions
+        if node.name.startswith("test_") and not ast.get_docstring(node)
+    ]
+
+    assert silent == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_silenced_rule_says_why(path):
+def test_a_silenced_rule_says_why(source):
     """`noqa` and `type: ignore` carry their code and a reason in brackets."""
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        if "# noqa" in line or "# type: ignore" in line:
-            assert re.search(
-                r"# (noqa: [A-Z0-9, ]+|type: ignore\[[a-z-]+\]).*\(|see above|same", line
-            ) or re.search(r"# noqa: PLC0415$", line), f"{path}:{number}: {line.strip()}"
+    bare = [
+        f"{module.name}:{number}: {line.strip()}"
+        for module in source
+        for number, line in enumerate(module.lines, 1)
+        if ("# noqa" in line or "# type: ignore" in line) and not REASON.search(line)
+    ]
+
+    assert bare == []
+
+
+def test_rules_are_seldom_silenced(source):
+    """The linter and the formatter are followed, not fought."""
+    lines = sum(len(module.lines) for module in source)
+    silenced = sum(line.count("# noqa") for module in source for line in module.lines)
+    unformatted = sum(line.count("# fmt: skip") for module in source for line in module.lines)
+
+    assert silenced <= MOST_NOQA * lines / 1000
+    assert unformatted <= FMT_SKIPS

@@ -7,7 +7,6 @@ import shlex
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.images import runtime
 from clusterwright.config.job import Job
-from clusterwright.onhost.containers.inside import places
 
 PYTHON = "python3"  # the image's own, as its PATH finds it
 VARIABLE = "CLUSTERWRIGHT_MOUNTS"  # read where Slurm's own containers are started
@@ -20,7 +19,7 @@ def words(job: Job, cluster: Cluster) -> tuple[str, str, str, str] | None:
     found = runtime(job.container.image, cluster)
     mounts = job.container.mounts
     if found == "pyxis":  # which knows of no folder of ours by itself, but for homes
-        ours = [each.path for each in places(cluster) if each.path != "/home"]
+        ours = [each.path for each in mounts(cluster) if each.path != "/home"]
         mounts = tuple(dict.fromkeys((*ours, *mounts)))
     return str(found), job.container.image, ":".join(mounts), job.environment.python or PYTHON
 

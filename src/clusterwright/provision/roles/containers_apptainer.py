@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.onhost.containers import inside
+from clusterwright.provision import container_mounts
 from clusterwright.provision.alike import alike
 from clusterwright.provision.resources import File, Given, Package, Resource
 
@@ -23,7 +23,7 @@ def containers_apptainer(cluster: Cluster, host: Host, given: Given) -> tuple[Re
 
 def _conf(cluster: Cluster, host: Host, header: str) -> str:
     """What differs from Apptainer's own defaults, and the folders of this cluster."""
-    places = inside.places(cluster)
+    places = container_mounts.mounts(cluster)
     binds = "".join(f"bind path = {place.path}\n" for place in places if place.path != "/home")
     nvidia = "always use nv = yes\n" if host.group.gpus else ""
     return f"""{header}

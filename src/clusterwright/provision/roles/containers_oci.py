@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.onhost.containers import in_image, inside, outside
+from clusterwright.onhost.containers import in_image, outside
+from clusterwright.provision import container_mounts
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.oci_conf import PROGRAM, STATE, STOPPED, oci_conf
 from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Symlink
@@ -29,7 +30,7 @@ def containers_oci(cluster: Cluster, host: Host, given: Given) -> tuple[Resource
     if host.group.role == "control":
         return ours
     program = Path(in_image.__file__).read_text(encoding="utf-8")
-    shown = [{"path": each.path, "mode": each.mode} for each in inside.places(cluster)]
+    shown = [{"path": each.path, "mode": each.mode} for each in container_mounts.mounts(cluster)]
     kept = f"{given.header()}# Where crun keeps what it knows of a container while it runs.\nd {STATE} 1777 root root\n"
     return (
         Package(name="crun"),

@@ -1,4 +1,4 @@
-"""What of a host every container sees, whatever runs it."""
+"""The folders of a host that every container mounts, whatever runs it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ OURS = "/opt/clusterwright"  # agent, runtime and recipes of trainings
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Mount:
     """A folder of the host, at the same path inside."""
 
     path: str
     mode: Literal["ro", "rw"] = "rw"
 
 
-def places(cluster: Cluster) -> tuple[Place, ...]:
+def mounts(cluster: Cluster) -> tuple[Mount, ...]:
     """Homes, shared folders, the hosts' own disks and caches, and our library; what a host lacks is left out there."""
     disks = [disk.mount for group in cluster.nodes.values() for disk in group.disks if disk.mount]
     shared = [folder.path for folder in cluster.storage.values()]
     caches = cluster.environments.caches.local
     found = dict.fromkeys(("/home", *shared, *disks, *([caches] if caches else [])))
-    return (*(Place(path) for path in found), Place(OURS, "ro"))
+    return (*(Mount(path) for path in found), Mount(OURS, "ro"))
