@@ -38,7 +38,7 @@ golden: install     ## rewrite the golden trees; read the diff like code
 	$(VENV)/bin/pytest -q -m "not lab" tests/provision tests/launch tests/config --golden
 
 bench: install      ## every figure we claim, measured here
-	@for script in bench/*.py; do echo "== $$script"; timeout 900 $(VENV)/bin/python $$script || exit 1; done
+	@$(VENV)/bin/python -m bench --all
 
 campaign:           ## 200 faults on eight hosts, hours long: SEED=1 FAULTS=200, a page in build/campaign
 	@tools/setup base lab

@@ -1,6 +1,6 @@
 """Seconds of the base and Slurm roles on 8 lab hosts, first and again: wright, ansible-core, pyinfra; ours on 32 too.
 
-    python bench/apply_vs_peers.py [--rounds 1] [--hosts 8] [--many 32] [--json FILE]
+    python -m bench.apply_vs_peers [--rounds 1] [--hosts 8] [--many 32] [--json FILE]
 
 Needs root and the package index (each peer gets a venv of its own). Every first apply is on a fresh lab, whose
 image holds the packages. The peers do the same work: the playbook of `wright export`, and a deploy of the same
@@ -24,11 +24,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ruamel.yaml import YAML
-
+from bench.lib.lab import Document, write_cluster
 from clusterwright import lab
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.load import load_cluster
 from clusterwright.config.site import Lab
 from clusterwright.edge.ssh import fan_out
 from clusterwright.edge.trees import write_files
@@ -44,7 +42,6 @@ from clusterwright.provision.export.tasks import hold_command, restart_name
 from clusterwright.provision.resources import Directory, File, Group, Hold, Symlink, Unit, User
 
 HERE = Path(__file__).parent
-EXAMPLE = HERE.parent / "examples" / "lab" / "cluster.yaml"
 WRIGHT = Path(sys.executable).with_name("wright")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "clusterwright" / "bench"
 PEERS = {"ansible": "ansible-core==2.19.*", "pyinfra": "pyinfra==3.*"}
@@ -59,19 +56,18 @@ COMMANDS = {  # what a changed file of that kind is followed by
 }
 
 
+def without_accounting(document: Document) -> None:
+    """A database and its rows are neither peer's business."""
+    document["accounting"] = {"enabled": False}
+
+
 class Site:
     """A lab's file, and its export."""
 
     def __init__(self, folder: Path, hosts: int, net: str) -> None:
         self.folder, self.file, self.out = folder, folder / "cluster.yaml", folder / "out"
         folder.mkdir()
-        yaml = YAML()
-        document = yaml.load(EXAMPLE.read_text().replace("10.77.", f"{net}."))
-        document["name"] = f"bench-{hosts}"
-        document["nodes"]["a100"]["hosts"] = f"gpu-node[1-{hosts - 1}]"
-        document["accounting"] = {"enabled": False}  # a database and its rows are neither peer's business
-        yaml.dump(document, self.file)
-        self.cluster = load_cluster(self.file)
+        self.cluster = write_cluster(self.file, f"bench-{hosts}", net, hosts - 1, without_accounting)
 
     def fresh(self) -> None:
         """Bare hosts that have finished booting; the load of their making has gone."""

@@ -1,6 +1,6 @@
 """Bursts in a row: a job over eight hosts of which two are up, its start, and whether any host is stuck after it.
 
-    python bench/bursts.py [BURSTS]
+    python -m bench.bursts [BURSTS]
 
 Needs root. Makes a lab `bench-bursts` of eight compute hosts that Slurm switches on and off. The goals are a start
 within 20 s of submission (boot, join, check, run), the six gone within their idle time, and no host stuck after 50.
@@ -10,19 +10,12 @@ from __future__ import annotations
 
 import statistics
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-from ruamel.yaml import YAML
-
+from bench.lib.lab import BenchLab, Document, bench_lab
 from clusterwright import lab
-from clusterwright.config.load import load_cluster
-from clusterwright.edge.ssh import Ssh
-from clusterwright.provision.apply import apply, remote_of
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
-NAME, SUBNETS = "bench-bursts", "10.226."
+NAME = "bench-bursts"
 IDLE_S, OFF_S, STUCK_S = 5, 5, 240
 SAVING = {
     "idle": f"{IDLE_S}s", "suspend_timeout": f"{OFF_S}s", "resume_timeout": "90s", "provider": {"kind": "lab"},
@@ -41,22 +34,10 @@ echo $(($(date +%s%N) - began))
 def main() -> None:
     """Measure and print."""
     bursts = int(sys.argv[1]) if len(sys.argv) > 1 else 50
-    if missing := lab.able():
-        sys.exit("\n".join(str(finding) for finding in missing))
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "cluster.yaml"
-        write(file)
-        cluster = load_cluster(file)
-        try:
-            lab.up(cluster)
-            remote = remote_of(cluster)
-            if apply(cluster, str(file), remote).failed:
-                sys.exit("the lab could not be applied")
-            rows = [one(remote, number) for number in range(1, bursts + 1)]
-            until_off(remote)
-            reasons = set(run(remote, "sinfo -h -N -o %E").split("\n")) - {"", "none"}
-        finally:
-            lab.down(NAME)
+    with bench_lab(NAME, "10.226", 8, spares) as place:
+        rows = [one(place, number) for number in range(1, bursts + 1)]
+        until_off(place)
+        reasons = set(place.run("control", "sinfo -h -N -o %E").split("\n")) - {"", "none"}
     starts, gone = [start for start, _ in rows], [seconds for _, seconds in rows]
     late = sum(start > 20 for start in starts)
     sys.stdout.write(
@@ -67,26 +48,21 @@ def main() -> None:
     )
 
 
-def write(file: Path) -> None:
-    """The example's file with eight compute hosts, two of them spares."""
-    yaml = YAML()
-    document = yaml.load(EXAMPLE.read_text().replace("10.77.", SUBNETS))
-    document["name"] = NAME
-    document["nodes"]["a100"]["hosts"] = "gpu-node[1-8]"
+def spares(document: Document) -> None:
+    """Slurm switches the hosts, of which two stay on."""
     document["accounting"] = {"enabled": False}
     document["slurm"]["power_saving"] = SAVING
-    yaml.dump(document, file)
 
 
-def one(remote: Ssh, number: int) -> tuple[float, float]:
+def one(place: BenchLab, number: int) -> tuple[float, float]:
     """Seconds to the start of a job over all hosts, and from its end until six are gone."""
-    until_off(remote)
-    start = int(run(remote, BURST)) / 1e9
+    until_off(place)
+    start = int(place.run("control", BURST)) / 1e9
     began = time.monotonic()
     if sum(row.state == "down" for row in lab.status(NAME)) >= 6:
         sys.exit("six hosts are off while a job over all of them runs")
     while sum(row.state == "down" for row in lab.status(NAME)) < 6:
-        stuck(remote, began)
+        stuck(place, began)
         time.sleep(0.2)
     gone = time.monotonic() - began
     sys.stdout.write(f"burst {number}: started after {start:.1f} s, gone {gone:.1f} s after its end\n")
@@ -94,26 +70,18 @@ def one(remote: Ssh, number: int) -> tuple[float, float]:
     return start, gone
 
 
-def until_off(remote: Ssh) -> None:
+def until_off(place: BenchLab) -> None:
     """Six hosts are off by Slurm's word too, so that a job may ask for them."""
     began = time.monotonic()
-    while run(remote, "sinfo -h -N -o %T").split().count("idle~") != 6:
-        stuck(remote, began)
+    while place.run("control", "sinfo -h -N -o %T").split().count("idle~") != 6:
+        stuck(place, began)
         time.sleep(0.2)
 
 
-def stuck(remote: Ssh, began: float) -> None:
+def stuck(place: BenchLab, began: float) -> None:
     """Too long is a failure; says how every host is."""
     if time.monotonic() - began > STUCK_S:
-        sys.exit("stuck:\n" + run(remote, "sinfo -N; squeue; tail -40 /var/log/slurm/power.log"))
-
-
-def run(remote: Ssh, text: str) -> str:
-    """What the control host's shell printed; it must end well."""
-    done = remote.run("control", text, timeout_s=STUCK_S)
-    if not done.ok:
-        sys.exit(f"control: {text}: {done.last_lines(20)}")
-    return done.out
+        sys.exit("stuck:\n" + place.run("control", "sinfo -N; squeue; tail -40 /var/log/slurm/power.log"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What `wright bench collectives` adds to Gloo: its timed all-reduce beside a bare loop, turn by turn in one run.
 
-    python bench/collectives.py [TURNS] [RANKS]        (torch; 20 turns of 2 ranks, about a minute)
+    python -m bench.collectives [TURNS] [RANKS]        (torch; 20 turns of 2 ranks, about a minute)
 
 A turn is a bare loop of 20 calls and a row of our sweep of 20 calls, in changing order; told are the median time of
 one call of each, and the median and quartiles of the turns' ratios. The goal is 3 % for messages from 1 MiB on.
@@ -73,7 +73,7 @@ def main() -> None:
     }
     started = [
         subprocess.Popen(
-            [sys.executable, __file__, "--rank", str(turns)],
+            [sys.executable, "-m", "bench.collectives", "--rank", str(turns)],
             env=os.environ | where | {"RANK": str(number)}, stdout=subprocess.PIPE, text=True,
         )
         for number in range(ranks)

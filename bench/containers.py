@@ -1,6 +1,6 @@
 """What a step in an image takes beyond a bare one: `srun --container` against `srun`, on two hosts, by turns.
 
-    python bench/containers.py [TURNS]
+    python -m bench.containers [TURNS]
 
 Needs root. Makes a lab `bench-env` of two compute hosts, and an image of their own files. The goal is a container job
 that starts within 1 s of a bare one.
@@ -10,18 +10,9 @@ from __future__ import annotations
 
 import statistics
 import sys
-import tempfile
-from pathlib import Path
 
-from ruamel.yaml import YAML
+from bench.lib.lab import Document, bench_lab
 
-from clusterwright import lab
-from clusterwright.config.load import load_cluster
-from clusterwright.edge.ssh import Remote
-from clusterwright.provision.apply import apply, remote_of
-
-EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
-NAME, SUBNETS = "bench-env", "10.224."
 IMAGE = r"""set -e
 mkdir -p /shared/image/rootfs && cd / && {
   printf '%s\n' bin sbin lib lib64; find usr/bin -maxdepth 1 -size -3000k
@@ -39,22 +30,10 @@ done"""
 def main() -> None:
     """Measure and print."""
     turns = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    if missing := lab.able():
-        sys.exit("\n".join(str(finding) for finding in missing))
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "cluster.yaml"
-        write(file)
-        cluster = load_cluster(file)
-        try:
-            lab.up(cluster)
-            remote = remote_of(cluster)
-            if apply(cluster, str(file), remote).failed:
-                sys.exit("the lab could not be applied")
-            run(remote, "gpu-node1", IMAGE)
-            run(remote, "control", TURN)  # the first of each pays for what is not in memory yet
-            rows = [[int(word) / 1e9 for word in run(remote, "control", TURN).split()] for _ in range(turns)]
-        finally:
-            lab.down(NAME)
+    with bench_lab("bench-env", "10.224", 2, oci) as place:
+        place.run("gpu-node1", IMAGE)
+        place.run("control", TURN)  # the first of each pays for what is not in memory yet
+        rows = [[int(word) / 1e9 for word in place.run("control", TURN).split()] for _ in range(turns)]
     show(rows)
 
 
@@ -71,21 +50,9 @@ def show(rows: list[list[float]]) -> None:
     )
 
 
-def write(file: Path) -> None:
-    """The example, with two compute hosts and Slurm's own containers."""
-    yaml = YAML()
-    document = yaml.load(EXAMPLE.read_text().replace("10.77.", SUBNETS))
-    document["name"], document["nodes"]["a100"]["hosts"] = NAME, "gpu-node[1-2]"
+def oci(document: Document) -> None:
+    """Slurm's own containers."""
     document["environments"] = {"containers": ["oci"]}
-    yaml.dump(document, file)
-
-
-def run(remote: Remote, host: str, text: str) -> str:
-    """What a command printed; it must end well."""
-    done = remote.run(host, text, timeout_s=120)
-    if not done.ok:
-        sys.exit(f"{host}: {done.out}{done.err}")
-    return done.out
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Seconds of `wright check --on deploy` on a lab of eight compute hosts, and which facts they go to; goal: below 20.
 
-    python bench/deploy.py [--hosts 8] [--rounds 5] [--json FILE]
+    python -m bench.deploy [--hosts 8] [--rounds 5] [--json FILE]
 
 Needs root. Makes a lab `bench-deploy` in subnets of its own, applies the example's file and checks it so often.
 Prints the median of the rounds; the processor's seconds that the hosts took for one, which another's load changes
@@ -16,29 +16,22 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clusterwright import lab
+from bench.lib.lab import bench_lab
 from clusterwright.check.folding import counts
 from clusterwright.check.reading import answer_of
 from clusterwright.check.runner import run
-from clusterwright.config.cluster import Cluster
-from clusterwright.config.load import load_cluster
 from clusterwright.edge.processes import Done
 from clusterwright.edge.ssh import Remote
 from clusterwright.lab import cgroups
-from clusterwright.provision.apply import apply, remote_of
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
 WRIGHT = Path(sys.executable).with_name("wright")
-NAME, NET, GOAL_S, SHOWN = "bench-deploy", "10.214", 20.0, 10
+NAME, GOAL_S, SHOWN = "bench-deploy", 20.0, 10
 
 
 @dataclass
@@ -67,10 +60,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    with standing(asked.hosts) as (file, cluster):
-        rows = [measured(file) for _ in range(asked.rounds)]
-        timed = Timed(remote_of(cluster))
-        verdicts = run(cluster, timed, on="deploy")
+    with bench_lab(NAME, "10.214", asked.hosts) as place:
+        rows = [measured(place.file) for _ in range(asked.rounds)]
+        timed = Timed(place.remote)
+        verdicts = run(place.cluster, timed, on="deploy")
     median = statistics.median(row["seconds"] for row in rows)
     tell(rows, timed, counts(verdicts), asked.hosts)
     if asked.json:
@@ -78,24 +71,6 @@ def main() -> int:
             json.dumps({"median_s": median, "rounds": rows, "facts": timed.facts}, indent=1) + "\n"
         )
     return 0 if median < GOAL_S else 3
-
-
-@contextmanager
-def standing(hosts: int) -> Iterator[tuple[Path, Cluster]]:
-    """A lab of so many compute hosts, applied; gone afterwards."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "cluster.yaml"
-        text = EXAMPLE.read_text().replace("name: lab\n", f"name: {NAME}\n").replace("10.77.", f"{NET}.")
-        file.write_text(text.replace("gpu-node[1-4]", f"gpu-node[1-{hosts}]"))
-        cluster = load_cluster(file)
-        try:
-            lab.up(cluster)
-            report = apply(cluster, str(file), remote_of(cluster))
-            if report.failed:
-                sys.exit(f"apply failed: {report.failed}")
-            yield file, cluster
-        finally:
-            lab.down(NAME)
 
 
 def measured(file: Path) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """From typing `wright dev` to the first answer of JupyterLab through the tunnel; on a lab that is up and applied.
 
-    python bench/dev.py cluster.yaml --as bob [--times 10]
+    python -m bench.dev cluster.yaml --as bob [--times 10]
 
 Each time: the command, the printed tunnel, GET /api/status with the token until it answers 200; then `wright dev stop`.
 Printed: each time, the median, the worst, and the load of the machine (a lab's hosts all run on it).

@@ -1,6 +1,6 @@
 """What the exporter takes of a host, and what a training's events take of its steps.
 
-    python bench/exporter.py [--seconds 120] [--jobs 4] [--gpus 8] [--steps 4000]
+    python -m bench.exporter [--seconds 120] [--jobs 4] [--gpus 8] [--steps 4000]
 
 A host as files: simulated GPUs by the lab's own NVML library, jobs in control groups as Slurm makes them, each with
 processes of this machine. The exporter runs as systemd starts it and is scraped over TLS each 15 s. Processor time is

@@ -1,6 +1,6 @@
 """Every figure of the whole path, as medians over some demos: lab up, apply, second apply, check, recovery.
 
-    python bench/first_light.py [RUNS]        (root, Debian 12 or Ubuntu; about five minutes a run)
+    python -m bench.first_light [RUNS]        (root, Debian 12 or Ubuntu; about five minutes a run)
 
 The figures are the demo's own, from its report.json; the goals are those of decision 0001 and its issue.
 """

@@ -1,6 +1,6 @@
 """What the loop of `wright heal` costs: processor time for each minute of a large cluster.
 
-python bench/heal.py [--hosts 1000] [--verdicts 200] [--minutes 10]
+python -m bench.heal [--hosts 1000] [--verdicts 200] [--minutes 10]
 
 Slurm's text of so many hosts (8 GPUs each, as scontrol prints them) is read, so many failing verdicts come each minute
 on changing hosts, rules decide, and all of it is written into a real journal on this disk. Two looks a minute, as

@@ -1,6 +1,6 @@
 """Which alerts fire, or begin to, while nothing is wrong: trainings one after another on a lab with monitoring.
 
-    python bench/healthy.py [--minutes 60]
+    python -m bench.healthy [--minutes 60]
 
 Needs root. Makes a lab `healthy` of three hosts in subnets of its own, applies it with Prometheus and its rules, and
 asks that Prometheus at the end. Printed: trainings and how each ended, scrapes that failed, and every alert of that
@@ -12,31 +12,21 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
-from clusterwright import lab, launch
+from bench.lib.lab import Document, bench_lab
+from clusterwright import launch
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
-from clusterwright.config.load import load_cluster
 from clusterwright.edge.ssh import Ssh
-from clusterwright.provision.apply import apply, remote_of
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
-CHANGES = {
-    "name: lab\n": "name: healthy\n",
-    "10.77.": "10.98.",
-    "gpu-node[1-4]": "gpu-node[1-2]",
-    "# monitoring: {node_exporter: true, prometheus: true, retention: 30d}\n": "monitoring: {prometheus: true}\n",
-}
 # Its processors have little to do, as where GPUs compute.
 TRAIN = """
 import time
 import torch
 from torch.utils.data import DataLoader, TensorDataset
-from clusterwright.launch import runtime
+from clusterwright import runtime
 run = runtime.start(seed=1)
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 1))
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
@@ -64,22 +54,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Alerts while nothing is wrong.")
     parser.add_argument("--minutes", type=float, default=60)
     minutes = parser.parse_args().minutes
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "cluster.yaml"
-        text = EXAMPLE.read_text()
-        for old, new in CHANGES.items():
-            text = text.replace(old, new)
-        file.write_text(text)
-        cluster = load_cluster(file)
-        try:
-            lab.up(cluster)
-            remote = remote_of(cluster)
-            if wrong := apply(cluster, str(file), remote).failed:
-                raise SystemExit(f"apply failed on {wrong}")
-            time.sleep(FIRST_S)
-            report(cluster, remote, minutes)
-        finally:
-            lab.down(cluster.name)
+    with bench_lab("healthy", "10.98", 2, monitored) as place:
+        time.sleep(FIRST_S)
+        report(place.cluster, place.remote, minutes)
+
+
+def monitored(document: Document) -> None:
+    """Prometheus and its rules."""
+    document["monitoring"] = {"prometheus": True}
 
 
 def report(cluster: Cluster, remote: Ssh, minutes: float) -> None:

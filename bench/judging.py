@@ -1,6 +1,6 @@
 """How long it takes to read and to judge what a cluster's hosts said.
 
-python bench/judging.py [--hosts N] [--repeats N]
+python -m bench.judging [--hosts N] [--repeats N]
 
 Every host of bench/scale.py's file with N compute hosts says what is recorded under tests/check/facts: of each fact
 the case of the lab, of an H100 or else the first, and a kernel log of 100 lines that warn. No host is asked.
@@ -19,8 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from scale import cluster_file
-
+from bench.scale import cluster_file
 from clusterwright.check.expectation import Check
 from clusterwright.check.fact import Fact, Want
 from clusterwright.check.judging import judge

@@ -1,6 +1,6 @@
 """Seconds of `wright lab up` (image there) and `down`, and of one ssh, as medians; goal: up of 5 hosts below 10 s.
 
-    python bench/lab.py [ROUNDS]
+    python -m bench.lab [ROUNDS]
 
 Needs root. Makes a lab `bench` with the hosts of examples/lab in subnets of its own.
 """
@@ -16,23 +16,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.lib.lab import require_lab, write_cluster
 from clusterwright import lab
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.load import load_cluster
 from clusterwright.config.site import Lab
-
-EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
 
 
 def main() -> None:
     """Measure and print."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    if missing := lab.able():
-        sys.exit("\n".join(str(finding) for finding in missing))
+    require_lab()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "cluster.yaml"
-        path.write_text(EXAMPLE.read_text().replace("name: lab", "name: bench").replace("10.77.", "10.99."))
-        cluster = load_cluster(path)
+        cluster = write_cluster(Path(folder) / "cluster.yaml", "bench", "10.99", 4)
     rows = [measure(cluster) for _ in range(rounds)]
     print(
         f"{rounds} rounds, {len(cluster.hosts())} hosts, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}"

@@ -1,6 +1,6 @@
 """From `wright train` to the first training step, against a hand-written sbatch of the same thing, in turn.
 
-    python bench/launch.py cluster.yaml --as alice [--times 5]
+    python -m bench.launch cluster.yaml --as alice [--times 5]
 
 On a lab that is up, applied and idle. Both train the same small model with DistributedDataParallel on two hosts, two
 ranks each. Ours: `wright train -- python first.py` here, which copies the code and submits. By hand: `sbatch` on the

@@ -1,6 +1,6 @@
 """What our runtime adds to a step, beside a bare loop, Accelerate and Lightning Fabric.
 
-    python bench/loop_cost.py [--rounds 40] [--steps 20] [--ranks 1]   (minutes; needs accelerate, lightning-fabric)
+    python -m bench.loop_cost [--rounds 40] [--steps 20] [--ranks 1]   (minutes; needs accelerate, lightning-fabric)
 
 The same model, batches and optimiser in each (loops/train.py), one process for each rank of each, all of them alive at
 once; they take turns of some steps, in an order that changes, and who is not at it sleeps. A round is a turn of each,

@@ -1,6 +1,6 @@
 """What the prolog adds to a job: `srun true` on a host with it and on one without, in turn; goal below 0.3 s.
 
-    python bench/prolog.py [PAIRS]
+    python -m bench.prolog [PAIRS]
 
 Needs root. Makes a lab `bench-prolog` of two compute hosts, in which one slurmd knows no prolog; half-way the two
 change places, so that what the hosts themselves differ by falls out. Then the program by itself, and nvidia-smi, which
@@ -12,19 +12,11 @@ from __future__ import annotations
 import os
 import statistics
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
-from ruamel.yaml import YAML
-
-from clusterwright import lab
-from clusterwright.config.load import load_cluster
+from bench.lib.lab import Document, bench_lab
 from clusterwright.edge.ssh import Ssh
-from clusterwright.provision.apply import apply, remote_of
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
-NAME, SUBNETS = "bench-prolog", "10.211.2"  # 10.211.20 to 10.211.22
 GOAL_S = 0.3
 HOSTS = ("gpu-node1", "gpu-node2")
 CONF = "/etc/slurm/slurm.conf"
@@ -63,36 +55,17 @@ NAMES = {
 def main() -> None:
     """Measure and print."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 24
-    if missing := lab.able():
-        sys.exit("\n".join(str(finding) for finding in missing))
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "cluster.yaml"
-        file.write_text(two_hosts())
-        cluster = load_cluster(file)
-        try:
-            lab.up(cluster)
-            remote = remote_of(cluster)
-            if apply(cluster, str(file), remote).failed:
-                sys.exit("the lab could not be applied")
-            found = list(jobs(remote, pairs))
-            alone = timed(run(remote, HOSTS[0], "python3 -", ALONE.format(times=pairs)))
-            run(remote, HOSTS[0], "rm -rf /run/clusterwright/jobs/999999*")
-        finally:
-            lab.down(NAME)
+    with bench_lab("bench-prolog", "10.211.2", 2, without_accounting) as place:  # 10.211.20 to 10.211.22
+        remote = place.remote
+        found = list(jobs(remote, pairs))
+        alone = timed(run(remote, HOSTS[0], "python3 -", ALONE.format(times=pairs)))
+        run(remote, HOSTS[0], "rm -rf /run/clusterwright/jobs/999999*")
     report(found, alone)
 
 
-def two_hosts() -> str:
-    """The example's file with two compute hosts, in subnets of its own."""
-    yaml = YAML()
-    document = yaml.load(EXAMPLE.read_text().replace("10.77.", SUBNETS))
-    document["name"] = NAME
-    document["nodes"]["a100"]["hosts"] = "gpu-node[1-2]"
+def without_accounting(document: Document) -> None:
+    """A database is not what is measured."""
     document["accounting"] = {"enabled": False}
-    with tempfile.TemporaryFile("w+") as out:
-        yaml.dump(document, out)
-        out.seek(0)
-        return out.read()
 
 
 def jobs(remote: Ssh, pairs: int) -> Iterator[tuple[float, float]]:

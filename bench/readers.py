@@ -1,6 +1,6 @@
 """How near the readers of `runtime.datasets` come to what the disk and one core can do.
 
-    python bench/readers.py [--samples 20000]        (a minute)
+    python -m bench.readers [--samples 20000]        (a minute)
 
 The floor of each form is the same bytes of the same samples, in the same order, by the plainest program: pread and the
 form's own decoder. Readers and floors take turns; ratios are medians of the turns. Goal: 0.8 of the floor's samples/s.

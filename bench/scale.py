@@ -1,6 +1,6 @@
 """Seconds and memory of `wright validate` and `wright render` for 4,096 GPU hosts; goals 5 s and 500 MB.
 
-    python bench/scale.py [RUNS]
+    python -m bench.scale [RUNS]
 
 The file has four node groups and partitions and ten teams of ten. Where slurmctld is installed, the real one is
 started on the rendered files of 1,024 of the hosts, none of which is there, and `sinfo` has to answer in a second.

@@ -1,6 +1,6 @@
 """The two big searches, each in a fresh process: CPU and wall seconds, plans, and peak memory.
 
-    python bench/search.py [RUNS]
+    python -m bench.search [RUNS]
 
 Goal (issue: Plan): 175 billion parameters on 4,096 GPUs at a batch of 1,536, and a trillion likewise, in 2 CPU seconds
 or less and 1 GiB. `cold` is the first search of a process with its imports, `warm` the second.

@@ -1,6 +1,6 @@
 """Our search and Calculon's on the same small question, one after the other, on one core.
 
-    python bench/search_vs_calculon.py CHECKOUT [--python PYTHON] [--gpus 4] [--batch 4]
+    python -m bench.search_vs_calculon CHECKOUT [--python PYTHON] [--gpus 4] [--batch 4]
 
 CHECKOUT is a checkout of github.com/calculon-ai/calculon; PYTHON one that has its needs (psutil, pandas).
 Asked is its own megatron-5B on A100s without a second memory and without overlap, so that it ends in minutes. Both

@@ -1,6 +1,6 @@
 """Five teams on 64 GPUs, from Slurm's defaults to our settings, one change at a time, through the model of Slurm.
 
-    python bench/simulate.py [--days 14] [--loads 0.9 1.05 1.2] [--seeds 1 2 3]
+    python -m bench.simulate [--days 14] [--loads 0.9 1.05 1.2] [--seeds 1 2 3]
 
 The cluster is bench/simulate.yaml, the trace made up (monitor/simulate/generated.py); each row is the same trace.
 `used` is GPU time that jobs asked for and had, `held` what nobody else could have, over what there was while jobs came.

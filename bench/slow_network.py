@@ -1,7 +1,7 @@
 """What a slow network costs a training of four hosts, and what each way to spare it leaves of that.
 
-    python bench/slow_network.py [--compute 4] [--ways plain,power,...]   (root; ten minutes)
-    python bench/slow_network.py --losses [--steps 600]                   (ten minutes more)
+    python -m bench.slow_network [--compute 4] [--ways plain,power,...]   (root; ten minutes)
+    python -m bench.slow_network --losses [--steps 600]                   (ten minutes more)
 
 Speed: four ranks, each in a network namespace of its own, on links shaped (tbf) so that the gradients of 25 M
 parameters take just as long at line rate as a step computes. Computing is a wait (slow_network_rank.py), for four
@@ -26,7 +26,7 @@ HOSTS, NET, NAME = 4, "10.247.0", "cw-slow"
 GOAL, CLOSE = 0.95, 1.01
 SKIPPED = 2
 BURST, QUEUE = 256 * 1024, "50ms"
-RANK = Path(__file__).with_name("slow_network_rank.py")
+RANK = Path(__file__).parent / "loops" / "slow_network_rank.py"
 GRADIENT, OUTER = "CLUSTERWRIGHT_GRADIENT_", "CLUSTERWRIGHT_OUTER"
 WAYS: dict[str, tuple[dict[str, str], int]] = {  # what ranks are told, and steps that are measured
     "plain": ({}, 5),

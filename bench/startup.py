@@ -1,6 +1,6 @@
 """CPU seconds of `wright --help` and `wright validate`, as medians; goal 0.25 or less.
 
-    python bench/startup.py [RUNS]
+    python -m bench.startup [RUNS]
 
 The ratio to an empty interpreter (`python -c pass`) is printed too: it moves less with the machine.
 """

@@ -1,4 +1,4 @@
-"""How soon `wright top` shows a cluster of 1,000 nodes and 5,000 jobs: `python bench/top.py [NODES JOBS]`.
+"""How soon `wright top` shows a cluster of 1,000 nodes and 5,000 jobs: `python -m bench.top [NODES JOBS]`.
 
 The command runs as a user runs it, with a cluster file of that size. In place of ssh stands a program that gives what
 the control host's program would print (tests/monitor/recorded.py), so the time is all ours: start, the cluster file,

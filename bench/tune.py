@@ -1,6 +1,6 @@
 """What `wright tune` gains on a lab: bus bandwidth of all-reduce, and the step of a training over a slow link.
 
-    python bench/tune.py [--budget 60] [--hosts 4] [--rate 10Mbit/s]        (root; an hour, three searches of 60 trials)
+    python -m bench.tune [--budget 60] [--hosts 4] [--rate 10Mbit/s]        (root; an hour, three searches of 60 trials)
 
 Links of 200 Mbit/s for all-reduce, of --rate for the training (two hosts, Gloo), whose gradients are a quarter of a MB.
 The training is searched twice: with what leaves its results alone, and with 16 bits for each gradient allowed.
@@ -15,16 +15,13 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from bench.lib.lab import Document, bench_lab
 from clusterwright import lab
-from clusterwright.config.load import load_cluster
-from clusterwright.provision.apply import apply, remote_of
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
-NAME, NET, DIVISOR = "bench-tune", "10.216", 500
+NAME, DIVISOR = "bench-tune", 500
 LINE = 200e6 / 8
 GAIN, SHARE = 1.2, 0.9
 # One thread: on a machine whose CPUs are busy, threads that wait for each other would be all that is measured.
@@ -43,16 +40,9 @@ environment: {variables: {OMP_NUM_THREADS: "1"}}
 def main() -> None:
     """Three searches on one lab, and a line for each."""
     given = options()
-    if missing := lab.able():
-        sys.exit("\n".join(str(finding) for finding in missing))
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        try:
-            stand(place, given.hosts)
-            measure(place, given)
-        finally:
-            left = lab.down(NAME)
-    assert not left, left
+    with bench_lab(NAME, "10.216", given.hosts, slower) as place:
+        (place.file.parent / "job.yaml").write_text(JOB)
+        measure(place.file.parent, given)
 
 
 def options() -> argparse.Namespace:
@@ -68,16 +58,9 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def stand(place: Path, hosts: int) -> None:
-    """The lab, up and applied."""
-    text = EXAMPLE.read_text().replace("10.77.", f"{NET}.").replace("name: lab\n", f"name: {NAME}\n")
-    text = text.replace("gpu-node[1-4]", f"gpu-node[1-{hosts}]")
-    (place / "cluster.yaml").write_text(text.replace("rate_divisor: 100", f"rate_divisor: {DIVISOR}"))
-    (place / "job.yaml").write_text(JOB)
-    cluster = load_cluster(place / "cluster.yaml")
-    lab.up(cluster)
-    report = apply(cluster, str(place / "cluster.yaml"), remote_of(cluster))
-    assert not report.failed, report
+def slower(document: Document) -> None:
+    """Links that this machine can fill."""
+    document["lab"]["rate_divisor"] = DIVISOR
 
 
 def measure(place: Path, given: argparse.Namespace) -> None:

@@ -21,7 +21,8 @@ import time
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
-from top import WRIGHT, prepared
+
+from bench.top import WRIGHT, prepared
 
 REPEATS, VIEWERS, SECONDS = 5, 100, 60
 GOAL_S, GOAL_CORES = 1.0, 1.0

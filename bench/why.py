@@ -1,6 +1,6 @@
 """How often `wright why` is right, and how fast it is.
 
-python bench/why.py [right|fit|speed] [--wrong] [FOLDER...]
+python -m bench.why [right|fit|speed] [--wrong] [FOLDER...]
 
 right: every YAML file of a failure (`log`, `class`; tests/diagnose/unseen where no folder is given) is read and judged:
        the share whose class comes first, and within the first two; by class; and the share that is right by the

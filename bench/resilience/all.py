@@ -1,4 +1,4 @@
-"""All experiments, one after the other, then the page: `python bench/resilience/all.py [--quick|--full] [--only kill]`.
+"""All experiments, one after the other, then the page: `python -m bench.resilience.all [--quick|--full] [--only kill]`.
 
 With --full every script makes all the trials of its own default, in more than an hour.
 A script's lines replace those of its last run when it has ended well. With --quick, and with --keep, nothing of what
@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from lines import HERE, RAW, say
+from bench.resilience.lines import HERE, RAW, say
 
 QUIET = 1.0  # load average that a measurement begins at, or else after so many seconds
 QUIET_LIMIT_S = 30
@@ -45,7 +45,7 @@ def main() -> int:
         if not _run(name, folder, _extra(name, given), keep=given.quick or given.keep)
     ]  # fmt: skip
     if not (given.quick or given.keep):
-        subprocess.run([sys.executable, HERE / "page.py"], check=True)
+        subprocess.run([sys.executable, "-m", "bench.resilience.page"], check=True)
     say(f"failed: {', '.join(failed)}" if failed else "all ran")
     return bool(failed)
 
@@ -61,7 +61,7 @@ def _run(name: str, folder: Path, extra: tuple[str, ...], *, keep: bool) -> bool
     if "--quick" not in extra:
         _wait_for_quiet()
     begun = time.monotonic()
-    argv = [sys.executable, HERE / f"{name}.py", "--out", out, *extra]
+    argv = [sys.executable, "-m", f"bench.resilience.{name}", "--out", out, *extra]
     try:
         good = subprocess.run(argv, check=False, timeout=LIMIT_S).returncode == 0
     except subprocess.TimeoutExpired:

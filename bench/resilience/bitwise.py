@@ -1,6 +1,6 @@
 """Experiment 5: a training is killed 20 times, also within a save, and must be the one that nothing happened to.
 
-    python bench/resilience/bitwise.py [--out FILE] [--seeds 1] [--quick]
+    python -m bench.resilience.bitwise [--out FILE] [--seeds 1] [--quick]
 
 Dropout, BatchNorm, shuffling, a learning-rate schedule, several epochs that end within a step; the data comes from no
 workers and from two. One kill in four strikes within a save. Every loss of every rank, also of steps that were done
@@ -17,9 +17,9 @@ import time
 from collections import Counter
 from typing import Any
 
-from launched import Launched, launched
-from lines import Lines, load, options, say, spread
-from systems import System, ours
+from bench.resilience.launched import Launched, launched
+from bench.resilience.lines import Lines, load, options, say, spread
+from bench.resilience.systems import System, ours
 
 START_S, LIMIT_S, END_S = 60.0, 60.0, 60.0
 EVERY = "4 steps"

@@ -30,7 +30,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import lines
+from bench.resilience import lines
 
 WORKER = "CHECKPOINT_WORKER"
 BEFORE, AFTER = 6, 3  # steps
@@ -64,7 +64,7 @@ def train(ranks: int, what: str) -> bool:
     try:
         for rank in range(ranks):
             own = {**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}
-            started.append(subprocess.Popen([sys.executable, __file__], env=own))
+            started.append(subprocess.Popen([sys.executable, "-m", "bench.resilience.checkpoint"], env=own))
         while any(each.poll() is None for each in started) and not any(each.returncode for each in started):
             time.sleep(0.2)
     finally:
@@ -141,7 +141,7 @@ class Trial:
 
     def saves(self, seeds: int, only: str) -> None:
         """Each system once in each round; the first round is that of first saves."""
-        from checkpoint_systems import SYSTEMS
+        from bench.resilience.checkpoint_systems import SYSTEMS
 
         chosen = [each for each in SYSTEMS if not only or each.name in only.split("|")]
         made = [each(self.folder, self.group) for each in chosen]

@@ -1,6 +1,6 @@
 """Experiment 8, what copies in memory cost: step time with them and without, and what training waited for.
 
-    python bench/resilience/copies.py [--out FILE] [--seeds 3] [--quick] [--steps 400]
+    python -m bench.resilience.copies [--out FILE] [--seeds 3] [--quick] [--steps 400]
 
 Two hosts of one rank each, so that every copy goes to the other one, through the network of this machine.
 Each seed is one training without copies, one with `auto` and one with a copy at each step, taking turns; a line holds
@@ -17,9 +17,9 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from launched import Launched, launched
-from lines import Lines, interleaved, load, options, say, spread
-from systems import System, ours
+from bench.resilience.launched import Launched, launched
+from bench.resilience.lines import Lines, interleaved, load, options, say, spread
+from bench.resilience.systems import System, ours
 
 WARM_UP = 25  # steps at the beginning of each training that are not counted
 LIMIT_S = 300.0

@@ -1,6 +1,6 @@
 """Experiment 2: one rank of two hangs; seconds to the verdict and to the first step that is new.
 
-    python bench/resilience/hang.py [--out FILE] [--seeds 3] [--quick] [--systems 'ours|torchft']
+    python -m bench.resilience.hang [--out FILE] [--seeds 3] [--quick] [--systems 'ours|torchft']
 
 The rank is stopped by a signal, sleeps, or goes round without end, in Python or in one call into C that keeps the
 interpreter's lock. Each fault is made in a training of its own, since a verdict may double the limit of what follows.
@@ -24,9 +24,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from launched import Launched, launched
-from lines import Lines, load, options, say, versions
-from systems import System, chosen
+from bench.resilience.launched import Launched, launched
+from bench.resilience.lines import Lines, load, options, say, versions
+from bench.resilience.systems import System, chosen
 
 CASES = ("SIGSTOP", "sleep", "spin", "spin in C")
 START_S, LIMIT_S = 90.0, 60.0

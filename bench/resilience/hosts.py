@@ -1,6 +1,6 @@
 """Experiments 3 and 4: a host is lost, or Slurm takes the hosts away; seconds to the first new step, by part.
 
-    python bench/resilience/hosts.py [--out FILE] [--seeds 5] [--only 'spare|time limit'] [--systems ours] [--keep]
+    python -m bench.resilience.hosts [--out FILE] [--seeds 5] [--only 'spare|time limit'] [--systems ours] [--keep]
 
 It needs root and makes a lab of eight hosts with Slurm, `bench-hosts`, where every trial is a job of its own: one rank
 on each of two hosts, 50 ms a step, a checkpoint every 5 steps. `spare`: a third host stands ready in the job. `fewer`:
@@ -19,13 +19,12 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from hosts_faults import CASES, Case
-from hosts_jobs import Training
-from hosts_lab import Place, standing
-from hosts_parts import lost_steps, new_step, parts
-from hosts_systems import EVERY, System
-from lines import Lines, load, options, say, versions
-
+from bench.resilience.hosts_faults import CASES, Case
+from bench.resilience.hosts_jobs import Training
+from bench.resilience.hosts_lab import Place, standing
+from bench.resilience.hosts_parts import lost_steps, new_step, parts
+from bench.resilience.hosts_systems import EVERY, System
+from bench.resilience.lines import Lines, load, options, say, versions
 from clusterwright import lab
 from clusterwright.errors import WrightError
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hosts_jobs import Training
-from hosts_lab import USER
+from bench.resilience.hosts_jobs import Training
+from bench.resilience.hosts_lab import USER
 
 LOST = {"detect": ("takeover", "host_lost"), "restart": ("generation_start",)}
 LEFT = {"save": ("stopped", "host_lost"), "successor": ("job_start",), "agents": ("generation_start",)}

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hosts_lab import Place
-from said import Said
-
+from bench.resilience.hosts_lab import Place
+from bench.resilience.said import Said
 from clusterwright import launch
 
 if TYPE_CHECKING:
-    from hosts_systems import System
+    from bench.resilience.hosts_systems import System
 
 Event = dict[str, Any]
 

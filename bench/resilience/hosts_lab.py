@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lines import HERE, say
-
+from bench.lib.lab import EXAMPLE, replaced
+from bench.resilience.lines import HERE, say
 from clusterwright import lab
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.load import load_cluster
@@ -20,7 +20,6 @@ from clusterwright.lab import state
 from clusterwright.provision.apply import apply, remote_of
 
 NAME, NET, USER = "bench-hosts", "10.190", "alice"
-EXAMPLE = HERE.parents[1] / "examples/lab/cluster.yaml"
 # Twice as many hosts as the example: Slurm clears those of the last trial while the next one begins on others.
 CHANGES = {"name: lab\n": f"name: {NAME}\n", "10.77.": f"{NET}.", "gpu-node[1-4]": "gpu-node[1-8]"}
 GRACE_S = 30
@@ -97,9 +96,7 @@ def standing(*, keep: bool) -> Iterator[Place]:
     """The lab, applied; taken down afterwards unless it is to be kept for a next time."""
     file = HERE.parents[1] / "build/resilience/hosts/cluster.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
-    text = EXAMPLE.read_text()
-    for old, new in CHANGES.items():
-        text = text.replace(old, new)
+    text = replaced(EXAMPLE.read_text(), CHANGES)
     file.write_text(text + QOS)
     cluster = load_cluster(file)
     try:

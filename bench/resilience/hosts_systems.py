@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import rivals
-from hosts_jobs import Training
-from hosts_lab import USER, Place
-
+from bench.resilience import rivals
+from bench.resilience.hosts_jobs import Training
+from bench.resilience.hosts_lab import USER, Place
 from clusterwright import launch
 from clusterwright.config.job import Job
 

@@ -1,6 +1,6 @@
 """Experiment 7: checkpoints that were hurt. What is loaded afterwards, and how many steps are gone?
 
-    python bench/resilience/integrity.py [--out FILE] [--seeds 500] [--quick] [--systems 'ours|dcp.save'] [--each FILE]
+    python -m bench.resilience.integrity [--out FILE] [--seeds 500] [--quick] [--systems 'ours|dcp.save'] [--each FILE]
 
 Each trial has a folder with three steps of 2 MB (two are kept, and one is all where it is written over), hurts it,
 and loads in a new process. `kill`: the process that saves a fourth step is killed at a moment that the seed chooses,
@@ -28,9 +28,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from integrity_systems import SYSTEMS, State, System, blank, made
-from lines import Lines, load, options, say
 from torch.distributed.checkpoint.api import CheckpointException
+
+from bench.resilience.integrity_systems import SYSTEMS, State, System, blank, made
+from bench.resilience.lines import Lines, load, options, say
 
 FIRST, NEW = (1, 2, 3), 4
 FLIPS, CUTS = 100, 50

@@ -1,6 +1,6 @@
 """Experiment 1: one rank of two is killed with SIGKILL; seconds to the first step that is new, by part.
 
-    python bench/resilience/kill.py [--out FILE] [--seeds 10] [--quick] [--systems 'ours|torchrun, own store']
+    python -m bench.resilience.kill [--out FILE] [--seeds 10] [--quick] [--systems 'ours|torchrun, own store']
 
 A tiny training under DistributedDataParallel, 50 ms a step, a checkpoint every 5 steps.
 The killed rank, the step (10 or more after the last fault) and the place in the step come from the seed.
@@ -14,9 +14,9 @@ import json
 import random
 from typing import Any
 
-from launched import Launched, launched
-from lines import Lines, interleaved, load, options, say, versions
-from systems import System, chosen
+from bench.resilience.launched import Launched, launched
+from bench.resilience.lines import Lines, interleaved, load, options, say, versions
+from bench.resilience.systems import System, chosen
 
 IN_ONE = 5
 START_S, LIMIT_S = 60.0, 30.0  # the slowest clean recovery seen took 9.1 s on a quiet machine

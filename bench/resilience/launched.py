@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from said import Said
-from systems import System, environment
+from bench.resilience.said import Said
+from bench.resilience.systems import System, environment
 
 
 class Launched(Said):

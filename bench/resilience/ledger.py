@@ -1,6 +1,6 @@
 """The ledger that a run prints against what was done to it, bin by bin.
 
-    python bench/resilience/ledger.py [--out FILE] [--seeds 5] [--quick]
+    python -m bench.resilience.ledger [--out FILE] [--seeds 5] [--quick]
 
 A training of two hosts with two ranks each sleeps for known times and keeps its own book (trainings/timed.py).
 Ranks are killed at random moments, which are noted here. The truth is worked out from the book and those moments
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lines import HERE, Lines, load, options, say
+from bench.resilience.lines import HERE, Lines, load, options, say
 
 SOURCE = HERE.parents[1] / "src"
 STEP_S, STALL_S, EACH = 0.1, 0.5, 20

@@ -1,6 +1,6 @@
 """Experiment 8: something is killed, or a person presses Ctrl-C. What that should have ended, and is still there?
 
-    python bench/resilience/leftovers.py [--out FILE] [--seeds 2] [--quick] [--systems 'ours|torchrun']
+    python -m bench.resilience.leftovers [--out FILE] [--seeds 2] [--quick] [--systems 'ours|torchrun']
 
 Two ranks with two data workers each. Looked for 1 s after the blow, and, if anything is left then, 15 s after it:
 processes that the victim had started, ports on which they listened, shared memory that they had made; and after
@@ -19,9 +19,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from launched import Launched, launched
-from lines import Lines, interleaved, load, options, say, versions
-from systems import EVERY, TRAININGS, Start, System, ours
+from bench.resilience.launched import Launched, launched
+from bench.resilience.lines import Lines, interleaved, load, options, say, versions
+from bench.resilience.systems import EVERY, TRAININGS, Start, System, ours
 
 START_S, SOON_S, LATE_S = 60.0, 1.0, 15.0
 STEPS = 5  # until everybody is there

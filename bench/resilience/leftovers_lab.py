@@ -1,6 +1,6 @@
 """Experiment 8 on real hosts: the srun of a training is killed, or its job is cancelled. What is still there?
 
-    python bench/resilience/leftovers_lab.py [--out FILE] [--seeds 2] [--quick] [--systems 'ours|torchrun'] [--keep]
+    python -m bench.resilience.leftovers_lab [--out FILE] [--seeds 2] [--quick] [--systems 'ours|torchrun'] [--keep]
 
 Two hosts under Slurm with one rank each, and two data workers to each rank. A training whose srun is killed may go on,
 as long as its job does and can end it: then nothing had to end (`goes_on`). Needs root, and what `wright lab up` needs.
@@ -19,12 +19,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import hosts_lab
-from hosts_jobs import Training
-from hosts_lab import EXAMPLE, USER
-from hosts_systems import TORCHRUN, Launcher, System
-from lines import HERE, Lines, interleaved, load, options, say, versions
-
+from bench.lib.lab import EXAMPLE, replaced
+from bench.resilience import hosts_lab
+from bench.resilience.hosts_jobs import Training
+from bench.resilience.hosts_lab import USER
+from bench.resilience.hosts_systems import TORCHRUN, Launcher, System
+from bench.resilience.lines import HERE, Lines, interleaved, load, options, say, versions
 from clusterwright import lab, launch
 from clusterwright.config.job import Job
 from clusterwright.config.load import load_cluster
@@ -71,9 +71,7 @@ def standing(*, keep: bool) -> Iterator[Place]:
     """The lab, applied, with the trainings in its shared folder; taken down afterwards unless it is to be kept."""
     file = HERE.parents[1] / "build/resilience/leftovers/cluster.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
-    text = EXAMPLE.read_text()
-    for old, new in CHANGES.items():
-        text = text.replace(old, new)
+    text = replaced(EXAMPLE.read_text(), CHANGES)
     file.write_text(text)
     cluster = load_cluster(file)
     try:

@@ -1,6 +1,6 @@
 """Experiment 8, one copy of a state into memory and to the next host: what training waits for, and all CPU time.
 
-    python bench/resilience/one_copy.py [--out FILE] [--seeds 10] [--quick]
+    python -m bench.resilience.one_copy [--out FILE] [--seeds 10] [--quick]
 
 A rank and both agents are threads of one process, with the memory and the sockets of earnest; no training runs.
 `stall` is the copy that training waits for, `memcpy` a plain copy of as many bytes; `_cpu` are seconds of CPU time,
@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from lines import Lines, load, options, say
 
+from bench.resilience.lines import Lines, load, options, say
 from clusterwright.onhost.supervisor.copies.copies import Copies as Agent
 from clusterwright.runtime.checkpoints.part import Chunk
 from clusterwright.runtime.checkpoints.writer import Moment, Writer

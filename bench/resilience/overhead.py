@@ -1,6 +1,6 @@
 """Experiment 8, what everything costs while nothing happens: step time with all of ours on, and without anything.
 
-    python bench/resilience/overhead.py [--out FILE] [--seeds 8] [--quick] [--steps 200]
+    python -m bench.resilience.overhead [--out FILE] [--seeds 8] [--quick] [--steps 200]
 
 `bare` is the same loop under plain torchrun, with no data, no checkpoint and no service at all.
 `ours` is our launcher and runtime with all that is on by default: copies in memory, hang detection, ledger, events,
@@ -24,9 +24,9 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
-from launched import Launched, launched
-from lines import Lines, interleaved, load, options, say, spread, versions
-from systems import TRAININGS, Start, System, ours
+from bench.resilience.launched import Launched, launched
+from bench.resilience.lines import Lines, interleaved, load, options, say, spread, versions
+from bench.resilience.systems import TRAININGS, Start, System, ours
 
 WARM_UP = 25  # steps at the beginning of each training that are not counted
 LIMIT_S = 240.0

@@ -1,4 +1,4 @@
-"""docs/endure.md and docs/endure.svg from the raw lines: `python bench/resilience/page.py [--check]`."""
+"""docs/endure.md and docs/endure.svg from the raw lines: `python -m bench.resilience.page [--check]`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lines import HERE, RAW, read, spread
-from page_goals import GOALS
-from page_groups import Group, Seen, told
-from page_plot import plot
+from bench.resilience.lines import HERE, RAW, read, spread
+from bench.resilience.page_goals import GOALS
+from bench.resilience.page_groups import Group, Seen, told
+from bench.resilience.page_plot import plot
 
 DOCS = HERE.parents[1] / "docs"
 PAGE, PICTURE = DOCS / "endure.md", DOCS / "endure.svg"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import page_judges as judges
-from page_judges import Judge, Tell
+from bench.resilience import page_judges as judges
+from bench.resilience.page_judges import Judge, Tell
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lines import Spread, spread
+from bench.resilience.lines import Spread, spread
 
 Line = dict[str, Any]
 

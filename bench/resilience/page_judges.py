@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from lines import spread
-from page_groups import Group, Line, Seen, label, short, told
+from bench.resilience.lines import spread
+from bench.resilience.page_groups import Group, Line, Seen, label, short, told
 
 Found = tuple[str, bool]
 Judge = Callable[[Seen], Found]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from html import escape
 
-from page_groups import Group, Seen, label, short
+from bench.resilience.page_groups import Group, Seen, label, short
 
 WIDE, LEFT, RIGHT, TOP = 960, 250, 76, 50
 ROW, GAP = 19, 30

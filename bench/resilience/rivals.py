@@ -1,4 +1,4 @@
-"""The others, each in an environment of its own: `python bench/resilience/rivals.py` installs what is missing.
+"""The others, each in an environment of its own: `python -m bench.resilience.rivals` installs what is missing.
 
 They lie in $CLUSTERWRIGHT_RIVALS, by default ~/.cache/clusterwright/rivals, one folder for each.
 Everything comes from the package index; all their traffic stays on the loopback interface.

@@ -1,6 +1,6 @@
 """Experiment 1, the storm: one training of ours is killed at again and again, and nothing of it may differ.
 
-    python bench/resilience/storm.py [--out FILE] [--seeds 1] [--quick] [--kills 20,200]
+    python -m bench.resilience.storm [--out FILE] [--seeds 1] [--quick] [--kills 20,200]
 
 A random rank is killed with SIGKILL from outside, at a random moment within a few new steps after the last recovery.
 Then the same training runs undisturbed. Every loss of every rank, also of steps that were done again, and the
@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from launched import Launched, launched
-from lines import Lines, load, options, say, spread
-from systems import System, ours
+from bench.resilience.launched import Launched, launched
+from bench.resilience.lines import Lines, load, options, say, spread
+from bench.resilience.systems import System, ours
 
 START_S, LIMIT_S, END_S = 60.0, 60.0, 120.0
 FEWEST, MOST = 2, 10  # new steps between a recovery and the next kill

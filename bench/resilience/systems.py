@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import rivals
+from bench.resilience import rivals
 
 TRAININGS = Path(__file__).parent / "trainings"
 LAUNCHED = (

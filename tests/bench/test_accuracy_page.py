@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from accuracy_page import table
-from accuracy_plot import LOW, UP, across, plot, up
-from accuracy_scores import Off
+from bench.accuracy.page import table
+from bench.accuracy.plot import LOW, UP, across, plot, up
+from bench.accuracy.scores import Off
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "accuracy.md"
@@ -32,7 +32,7 @@ def test_a_table_is_markdown():
 def test_the_page_names_every_source_with_times(name):
     """Also the bad ones."""
     text = PAGE.read_text()
-    with (ROOT / "bench" / "published" / f"{name}.csv").open(newline="") as file:
+    with (ROOT / "bench" / "accuracy" / "published" / f"{name}.csv").open(newline="") as file:
         timed = [
             row for row in csv.DictReader(file)
             if (row["measured_iter_time_s"] or row["measured_tokens_per_s_per_gpu"])
@@ -48,7 +48,7 @@ def test_the_page_says_where_it_is_bad_and_how_it_was_made():
     text = PAGE.read_text()
 
     for words in (
-        "python bench/accuracy.py",
+        "python -m bench.accuracy",
         "## Aims",
         "## Where it is bad",
         "Calculon",

@@ -1,7 +1,7 @@
 """Arithmetic of errors."""
 
 import pytest
-from accuracy_scores import Off, by, publisher, quantile, rankings, score, verdicts
+from bench.accuracy.scores import Off, by, publisher, quantile, rankings, score, verdicts
 from hypothesis import given
 from hypothesis import strategies as st
 

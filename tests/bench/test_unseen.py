@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
-import unseen
-from accuracy_scores import Off
-from unseen import KINDS, Answered, answered, lines, offs
+from bench.accuracy import unseen_sources as unseen
+from bench.accuracy.scores import Off
+from bench.accuracy.unseen_sources import KINDS, Answered, answered, lines, offs
 
-BENCH = Path(__file__).parents[2] / "bench"
+BENCH = Path(__file__).parents[2] / "bench" / "accuracy"
 TABLES = sorted((BENCH / "unseen").glob("*.csv"))
 
 
@@ -39,7 +39,7 @@ def test_no_source_was_fitted_on():
 
 def test_no_fitting_script_reads_it():
     """What fits coefficients names this folder nowhere; what scores them may."""
-    words = re.compile(r"import unseen|from unseen|[\"/]unseen")
+    words = re.compile(r"import unseen|unseen_sources|[\"/]unseen")
     scripts = [*BENCH.glob("fit_*.py"), *BENCH.glob("speed_*.py")]
 
     assert len(scripts) > 5

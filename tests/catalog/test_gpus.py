@@ -13,7 +13,7 @@ from clusterwright.catalog.gpu import Gpu
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import WrightError
 
-PUBLISHED = Path(__file__).parents[2] / "bench" / "published"
+PUBLISHED = Path(__file__).parents[2] / "bench" / "accuracy" / "published"
 NO_GPU = {"N/A", "8-GPU nodes (type not printed)"}  # what the tables print where they do not say
 
 

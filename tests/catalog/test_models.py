@@ -15,7 +15,7 @@ from clusterwright.catalog.rows import rows
 from clusterwright.errors import WrightError
 from clusterwright.plan.parameters import count
 
-PUBLISHED = Path(__file__).parents[2] / "bench" / "published"
+PUBLISHED = Path(__file__).parents[2] / "bench" / "accuracy" / "published"
 # Tables that name a model only by its size, whose shape is in the row or nowhere; and models whose shape is not public.
 SIZES = [
     "20B", "200B", "194B", "191B", "195B", "196B", "177B", "182B", "181B", "184B", "178B", "203B",

@@ -29,7 +29,7 @@ def test_importing_it_adds_little_to_importing_torch():
     """Few modules where torch has some 2,000: the standard library's, ours, and of torch's own no slow ones."""
     code = (
         "import torch, sys; before = set(sys.modules);"
-        "from clusterwright.launch import runtime; print(*sorted(set(sys.modules) - before))"
+        "from clusterwright import runtime; print(*sorted(set(sys.modules) - before))"
     )
     new = subprocess.check_output([sys.executable, "-c", code], text=True).split()
     others = {name.split(".")[0] for name in new} - sys.stdlib_module_names

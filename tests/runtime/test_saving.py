@@ -13,7 +13,7 @@ pytestmark = pytest.mark.train
 # No seam: that memory is made earlier is seen by nobody but the clock.
 SCRIPT = """
 import json, sys, torch
-from clusterwright.launch import runtime
+from clusterwright import runtime
 from clusterwright.runtime.checkpoints import staging
 
 made, prepare = [], staging.Staging.prepare

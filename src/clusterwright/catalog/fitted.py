@@ -1,4 +1,4 @@
-"""Fitted coefficients: data/fitted/NAME.json, each written by its bench/fit_NAME.py."""
+"""Fitted coefficients: data/fitted/NAME.json, each written by its bench/accuracy/fit_NAME.py."""
 
 from __future__ import annotations
 

@@ -1,11 +1,6 @@
-"""The scripts of bench/resilience import each other by name, as they do when they run."""
-
-import sys
-from pathlib import Path
+"""Raw lines of the measurements of failures."""
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[3] / "bench" / "resilience"))
 
 
 @pytest.fixture

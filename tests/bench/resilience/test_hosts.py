@@ -3,10 +3,10 @@
 import argparse
 
 import pytest
-from hosts import ONCE, RIVALS, _trials
-from hosts_faults import CASES
-from hosts_parts import lost_steps, new_step, newest_before, parts
-from hosts_systems import EVERY
+from bench.resilience.hosts import ONCE, RIVALS, _trials
+from bench.resilience.hosts_faults import CASES
+from bench.resilience.hosts_parts import lost_steps, new_step, newest_before, parts
+from bench.resilience.hosts_systems import EVERY
 
 FAULT = 100.0
 

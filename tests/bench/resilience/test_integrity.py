@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-BENCH = Path(__file__).parents[3] / "bench" / "resilience" / "integrity.py"
+ROOT = Path(__file__).parents[3]
+BENCH = ("-m", "bench.resilience.integrity")
 
 
 @pytest.mark.train
@@ -16,8 +17,8 @@ def test_ours_is_never_silently_wrong_and_a_plain_file_is(tmp_path):
     """A few moments and bits of the full bench: ours always goes on with a step as it was saved."""
     out = tmp_path / "lines.jsonl"
     systems = "ours|torch.save, in place"
-    command = [sys.executable, BENCH, "--quick", "--seeds", "5", "--systems", systems, "--out", out]
-    subprocess.run(command, check=True, capture_output=True, timeout=270)
+    command = [sys.executable, *BENCH, "--quick", "--seeds", "5", "--systems", systems, "--out", out]
+    subprocess.run(command, check=True, cwd=ROOT, capture_output=True, timeout=270)
     lines = {(each["system"], each["case"]): each for each in map(json.loads, out.read_text().splitlines())}
     ours = [each for (system, _), each in lines.items() if system == "ours"]
 

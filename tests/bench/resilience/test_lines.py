@@ -3,9 +3,9 @@
 import sys
 
 import pytest
+from bench.resilience.lines import EXPERIMENTS, Lines, interleaved, options, read, spread
 from hypothesis import given
 from hypothesis import strategies as st
-from lines import EXPERIMENTS, Lines, interleaved, options, read, spread
 
 
 def test_a_line_is_written_whole_and_read_back(tmp_path):

@@ -1,6 +1,6 @@
 """What a step takes of the processors."""
 
-from overhead import since
+from bench.resilience.overhead import since
 
 
 def test_only_processes_that_lived_through_it_count():

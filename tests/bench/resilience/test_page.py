@@ -1,13 +1,13 @@
 """docs/endure.md is what the raw lines give."""
 
 import pytest
-from page import WORDS, made_from, raw, table
-from page_goals import GOALS
-from page_groups import Seen
+from bench.resilience.page import WORDS, made_from, raw, table
+from bench.resilience.page_goals import GOALS
+from bench.resilience.page_groups import Seen
 
 
 def test_the_page_and_its_picture_are_current():
-    """`python bench/resilience/page.py` has been run since the lines changed."""
+    """`python -m bench.resilience.page` has been run since the lines changed."""
     for path, text in made_from(raw()).items():
         assert path.read_text(encoding="utf-8") == text, f"run bench/resilience/page.py: {path.name} is old"
 

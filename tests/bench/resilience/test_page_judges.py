@@ -1,8 +1,8 @@
 """What counts as reached."""
 
 import pytest
-from page_groups import Seen
-from page_judges import (
+from bench.resilience.page_groups import Seen
+from bench.resilience.page_judges import (
     at_most,
     cold_no_slower,
     none_of,

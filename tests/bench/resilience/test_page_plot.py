@@ -2,10 +2,10 @@
 
 from xml.etree import ElementTree as ET
 
+from bench.resilience.page_groups import Seen
+from bench.resilience.page_plot import LEAST, LEFT, MOST, RIGHT, WIDE, across, plot
 from hypothesis import given
 from hypothesis import strategies as st
-from page_groups import Seen
-from page_plot import LEAST, LEFT, MOST, RIGHT, WIDE, across, plot
 
 
 def test_every_trial_that_came_back_is_a_dot(line):

@@ -9,7 +9,7 @@ from clusterwright.cli._plan._asked import Where
 from clusterwright.cli._plan.explain import Cut, explain
 from clusterwright.errors import WrightError
 
-PUBLISHED = Path(__file__).parents[3] / "bench" / "published"
+PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published"
 CUT = Cut(model="llama3-70b", seq=8192, global_batch=128, tp=4, pp=4)
 WHERE = Where(gpu="h100", gpus=64)
 

@@ -9,7 +9,7 @@ import pytest
 from clusterwright.cli._plan.predict import predict
 from clusterwright.errors import WrightError
 
-PUBLISHED = Path(__file__).parents[3] / "bench" / "published"
+PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published"
 ROW = "m,llama3-8b,H100,8,8192,64\n"
 HEADER = "source,model,gpu_type,num_gpus,seq_len,global_batch\n"
 BAD = "m,llama3-8b,H1000,8,8192,64\n"

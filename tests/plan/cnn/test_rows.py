@@ -10,7 +10,7 @@ import pytest
 
 from clusterwright.plan.cnn.rows import read, samples_of_row
 
-PUBLISHED = Path(__file__).parents[3] / "bench" / "published" / "cnn_training.csv"
+PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published" / "cnn_training.csv"
 MEASURED = ("samples_per_s_total", "samples_per_s_per_gpu", "time_to_train_min", "n_runs")
 
 

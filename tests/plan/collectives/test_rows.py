@@ -11,7 +11,7 @@ import pytest
 from clusterwright.plan.collectives.kinds import Kind
 from clusterwright.plan.collectives.rows import bus_bw_of_row, read
 
-PUBLISHED = Path(__file__).parents[3] / "bench" / "published" / "nccl_measured.csv"
+PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published" / "nccl_measured.csv"
 MEASURED = ("time_us", "algbw_GBps", "busbw_GBps")
 
 

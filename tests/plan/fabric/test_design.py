@@ -14,7 +14,7 @@ from clusterwright.plan.fabric.design import DEFAULTS, Options, design, largest
 from clusterwright.plan.fabric.parts import Kind, Switch
 from clusterwright.plan.fabric.wiring import links
 
-REFERENCE = Path(__file__).parents[3] / "bench" / "published" / "fabric_reference.csv"
+REFERENCE = Path(__file__).parents[3] / "bench" / "accuracy" / "published" / "fabric_reference.csv"
 GBIT = 10**9
 HDR, NDR, XDR = Switch(40, 200 * GBIT), Switch(64, 400 * GBIT), Switch(144, 800 * GBIT)
 SPECTRUM_4 = Switch(64, 800 * GBIT, protocol="roce")

@@ -15,7 +15,7 @@ from clusterwright.plan.predict.infer_memory_notes import definition
 from clusterwright.plan.predict.known import Known
 from clusterwright.plan.predict.runs import run_of
 
-PUBLISHED = Path(__file__).parents[3] / "bench" / "published"
+PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published"
 KNOWN = Known()
 
 

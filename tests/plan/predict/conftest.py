@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PUBLISHED = Path(__file__).parents[3] / "bench" / "published"
+PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published"
 
 
 @pytest.fixture

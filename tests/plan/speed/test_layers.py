@@ -18,7 +18,7 @@ from clusterwright.plan.speed.attention import backward, forward
 from clusterwright.plan.speed.experts import sent_once
 from clusterwright.plan.speed.matmul import quantisation, seconds
 
-PUBLISHED = Path(__file__).parents[3] / "bench" / "published" / "layer_times.csv"
+PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published" / "layer_times.csv"
 VARIANTS = {
     "Baseline no recompute": (0, Recompute.NONE),
     "Sequence Parallelism": (1, Recompute.NONE),

@@ -14,7 +14,7 @@ from clusterwright.plan.predict.runs import complete, run_of
 from clusterwright.plan.run import Run
 from clusterwright.plan.speed import iteration, span
 
-PUBLISHED = Path(__file__).parents[3] / "bench" / "published"
+PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published"
 TABLES = ("bigscience", "dgxc_benchmarking", "llm_foundry", "megatron_bridge", "megatron_lm", "nemo")
 
 

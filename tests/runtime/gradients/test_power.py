@@ -72,7 +72,7 @@ def test_with_another_number_of_ranks_what_was_not_sent_is_lost_and_said(train):
 def test_fp16_is_refused(train, tmp_path, way):
     """Its scaler changes the units of what is kept."""
     script = tmp_path / "script"
-    words = "from clusterwright.launch import runtime\nruntime.start(seed=1, precision='fp16')\n"
+    words = "from clusterwright import runtime\nruntime.start(seed=1, precision='fp16')\n"
     script.with_suffix(".py").write_text(words)
     refused = train(script=script, CLUSTERWRIGHT_GRADIENT_COMPRESS=way)
 

@@ -103,7 +103,7 @@ def test_what_cannot_part_is_refused(train, tmp_path, program, words):
     script = tmp_path / "script"
     script.with_suffix(".py").write_text(f"""
 import torch
-from clusterwright.launch import runtime
+from clusterwright import runtime
 run = runtime.start(seed=1)
 model = torch.nn.Linear(2, 2)
 {program}

@@ -1,4 +1,4 @@
-"""What was fitted on published images per second; `bench/fit_cnn.py`."""
+"""What was fitted on published images per second; `bench/accuracy/fit_cnn.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was fitted on published measurements: shares of line rate, latencies; `bench/fit_collectives.py`."""
+"""What was fitted on published measurements: shares of line rate, latencies; `bench/accuracy/fit_collectives.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was fitted of memory: workspaces, allocator slack, context; `bench/fit_memory.py`."""
+"""What was fitted of memory: workspaces, allocator slack, context; `bench/accuracy/fit_memory.py`."""
 
 from __future__ import annotations
 

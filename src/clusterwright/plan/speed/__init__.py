@@ -32,7 +32,7 @@ __all__ = [
 
 
 def coefficients() -> Coefficients:
-    """The coefficients fitted last (`bench/fit_plan.py`)."""
+    """The coefficients fitted last (`bench/accuracy/fit_plan.py`)."""
     return Coefficients(fitted.coefficients("speed")["values"])
 
 

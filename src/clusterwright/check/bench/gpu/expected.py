@@ -13,7 +13,7 @@ from clusterwright.check.bench.parsers.gpu import FROM_PEER, TO_PEER
 PRECISIONS = ("bf16", "fp16", "tf32")
 # Ours: one shape is measured, and for seconds; the catalog's best rates are those of the best shape of a sweep.
 OF_BEST = 0.85
-# The planner's prior for what a copy in device memory reaches, and its spread (bench/fit_cnn.py, STREAM).
+# The planner's prior for what a copy in device memory reaches, and its spread (bench/accuracy/fit_cnn.py, STREAM).
 STREAM_SHARE, STREAM_ENOUGH = 0.85, 0.9
 TABLE = "catalog/data/gpu_copies.csv"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
-from speed_rows import Measured
 
+from bench.accuracy.speed_rows import Measured
 from clusterwright.plan.speed.coefficients import generation
 from clusterwright.plan.speed.span import kind
 

@@ -1,8 +1,8 @@
-"""Predicts bench/unseen, which nothing was ever fitted on, as `wright plan predict` does, and says how far it is off.
+"""Predicts what nothing was ever fitted on, as `wright plan predict` does, and says how far it is off.
 
-python bench/unseen.py           a line per source: rows, error, bias, share within P10 to P90, worst row
-python bench/unseen.py --rows    every row, the worst first
-python bench/unseen.py --json    all of it as one JSON document
+python -m bench.accuracy.unseen_sources           a line a source: rows, error, bias, share within P10 to P90, worst row
+python -m bench.accuracy.unseen_sources --rows    every row, the worst first
+python -m bench.accuracy.unseen_sources --json    all of it as one JSON document
 
 An error is predicted over measured, less one, of seconds a step, GiB, GB/s of bus bandwidth, or images a second.
 """
@@ -17,9 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from accuracy_scores import Off, by, score
-from speed_rows import seconds_of
-
+from bench.accuracy.scores import Off, by, score
+from bench.accuracy.speed_rows import seconds_of
 from clusterwright.plan.predict.known import Known
 from clusterwright.plan.predict.runs import complete, run_of
 from clusterwright.plan.predict.whole import predict

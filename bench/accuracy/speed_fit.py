@@ -10,9 +10,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from speed_prior import PRIOR
-from speed_rows import Measured
 
+from bench.accuracy.speed_prior import PRIOR
+from bench.accuracy.speed_rows import Measured
 from clusterwright.plan.run import Machine
 from clusterwright.plan.speed import Coefficients, iteration, links
 

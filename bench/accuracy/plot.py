@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from accuracy_scores import Off
+from bench.accuracy.scores import Off
 
 WIDE, HIGH = 960, 540
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 46, 500

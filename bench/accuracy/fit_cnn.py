@@ -1,6 +1,6 @@
-"""Fits catalog/data/fitted/cnn.json on bench/published/cnn_training.csv (rows of convolutional networks).
+"""Fits catalog/data/fitted/cnn.json on bench/accuracy/published/cnn_training.csv (rows of convolutional networks).
 
-Every coefficient has a prior and a width; what the rows do not say stays there. Run: python bench/fit_cnn.py
+Every coefficient has a prior and a width; what the rows do not say stays there. Run: python -m bench.accuracy.fit_cnn
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clusterwright.plan.cnn.step import step
 
 HERE = Path(__file__).parent
 ROWS = HERE / "published" / "cnn_training.csv"
-OUT = HERE.parent / "src/clusterwright/catalog/data/fitted/cnn.json"
+OUT = HERE.parents[1] / "src/clusterwright/catalog/data/fitted/cnn.json"
 DEEP = "share of peak of a deep convolution"
 JOULE = "2.5 times power over peak (memory and clocks beside the matrix units) of "
 STREAM = "share of peak that a copy in device memory reaches"

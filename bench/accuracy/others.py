@@ -7,11 +7,10 @@ import json
 from pathlib import Path
 from types import ModuleType
 
-import fit_cnn
-import fit_collectives
-from accuracy_scores import Off
+from bench.accuracy import fit_cnn, fit_collectives
+from bench.accuracy.scores import Off
 
-FITTED = Path(__file__).parents[1] / "src/clusterwright/catalog/data/fitted"
+FITTED = Path(__file__).parents[2] / "src/clusterwright/catalog/data/fitted"
 
 
 def collectives(*, held: bool) -> list[Off]:

@@ -6,10 +6,9 @@ import csv
 import json
 from pathlib import Path
 
-import fit_memory
-from accuracy_scores import Off, Verdicts, verdicts
-from speed_rows import TABLES
-
+from bench.accuracy import fit_memory
+from bench.accuracy.scores import Off, Verdicts, verdicts
+from bench.accuracy.speed_rows import TABLES
 from clusterwright.errors import WrightError
 from clusterwright.plan import memory
 from clusterwright.plan.memory.coefficients import of

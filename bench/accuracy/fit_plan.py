@@ -1,6 +1,6 @@
-"""Fits the planner's coefficients on bench/published and writes them to src/clusterwright/catalog/data/fitted.
+"""Fits the planner's coefficients on bench/accuracy/published and writes them to src/clusterwright/catalog/data/fitted.
 
-    python bench/fit_plan.py --date 2026-11-21 [--only speed]
+    python -m bench.accuracy.fit_plan --date 2026-11-21 [--only speed]
 
 Prints, source by source, how well runs are predicted by a fit that has not seen their source.
 """
@@ -15,12 +15,13 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from speed_fit import errors, fit, leave_out, values
-from speed_rows import Measured, load
-from speed_spans import covered, spans
-from speed_table import gates, line, table
 
-FITTED = Path(__file__).parents[1] / "src" / "clusterwright" / "catalog" / "data" / "fitted"
+from bench.accuracy.speed_fit import errors, fit, leave_out, values
+from bench.accuracy.speed_rows import Measured, load
+from bench.accuracy.speed_spans import covered, spans
+from bench.accuracy.speed_table import gates, line, table
+
+FITTED = Path(__file__).parents[2] / "src" / "clusterwright" / "catalog" / "data" / "fitted"
 LEFT_OUT = Path(__file__).with_name(
     "left_out.json"
 )  # fits without one source, or one publisher, in deviations
@@ -72,7 +73,7 @@ def fitted_on(rows: list[Measured], date: str) -> dict[str, object]:
         "date": date,
         "rows": len(rows),
         "sources": dict(sorted(sources.items())),
-        "by": "bench/fit_plan.py",
+        "by": "bench/accuracy/fit_plan.py",
     }
 
 

@@ -1,7 +1,8 @@
-"""Fits catalog/data/fitted/collectives.json on bench/published/nccl_measured.csv.
+"""Fits catalog/data/fitted/collectives.json on bench/accuracy/published/nccl_measured.csv.
 
 Every coefficient has a prior, from NCCL's own tuning table or a vendor's figure, and a width; what the rows
-do not say stays there. Rows that are thresholds or expectations count little. Run: python bench/fit_collectives.py
+do not say stays there. Rows that are thresholds or expectations count little.
+Run: python -m bench.accuracy.fit_collectives
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from clusterwright.plan.collectives.rows import bus_bw, bus_bw_of_row, read
 
 HERE = Path(__file__).parent
 ROWS = HERE / "published" / "nccl_measured.csv"
-OUT = HERE.parent / "src/clusterwright/catalog/data/fitted/collectives.json"
+OUT = HERE.parents[1] / "src/clusterwright/catalog/data/fitted/collectives.json"
 LARGE = 64 * 2**20
 # What no row here speaks of leans on the held-back tables: its form, and a prior that nothing moves.
 LEANS = "heads, wire.tcpxo (priors); nvls_ramp, wire.efa.delay_s, window_bytes, trees of two nodes (form)"

@@ -1,7 +1,7 @@
 """Fit what memory is not told by any tensor, and say how far the model is off on sources it has not seen.
 
-    python bench/fit_memory.py            fit, write catalog/data/fitted/memory.json, print the table
-    python bench/fit_memory.py --check    print the table only
+    python -m bench.accuracy.fit_memory            fit, write catalog/data/fitted/memory.json, print the table
+    python -m bench.accuracy.fit_memory --check    print the table only
 
 Four things are fitted, each by what most of the rows that show it say, so that no row can pull:
 the rest inside the allocator (rows below 8 GiB without experts), the load of the fullest experts' GPU
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.run import Run
 
 HERE = Path(__file__).parent
-STORED = HERE.parent / "src/clusterwright/catalog/data/fitted/memory.json"
+STORED = HERE.parents[1] / "src/clusterwright/catalog/data/fitted/memory.json"
 TABLES = ("megatron_golden", "simumax_b200", "torchtitan_lowprec", "bigscience", "misc_llm")
 GIB = 2.0**30
 CONTEXT = 1271 * 2.0**20  # MiB; BigScience's notes on their A100 nodes
@@ -212,7 +212,7 @@ def main() -> None:
     print("\n".join(table([(each, error(each, stored)) for each in rows], lambda _: "all, in the fit")))
     if "--check" not in sys.argv:
         note = {
-            "_fitted_on": f"{len(rows)} rows of bench/published: {', '.join(TABLES)}",
+            "_fitted_on": f"{len(rows)} rows of bench/accuracy/published: {', '.join(TABLES)}",
             "_leans_on": LEANS,
         }
         STORED.write_text(json.dumps(note | fitted, indent=2) + "\n", encoding="utf-8")

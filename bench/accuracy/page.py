@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
-from accuracy_gates import Gate, Measures, gates
-from accuracy_rivals import CALCULON, CALCULON_A100, SIMUMAX_MEMORY, SIMUMAX_TIME
-from accuracy_scores import Off, Score, by, score
-from speed_rows import Measured
+from bench.accuracy.gates import Gate, Measures, gates
+from bench.accuracy.rivals import CALCULON, CALCULON_A100, SIMUMAX_MEMORY, SIMUMAX_TIME
+from bench.accuracy.scores import Off, Score, by, score
+from bench.accuracy.speed_rows import Measured
 
 Rows = Sequence[Sequence[str]]
 BAD_SOURCE, BAD_ROW = 0.15, 0.5  # shares that are called bad
@@ -17,7 +17,7 @@ INTRODUCTION = """# Accuracy
 How far `wright plan` is off, on {rows} published training runs, {peaks} peak memories, {collectives} collective
 operations and {networks} trainings of convolutional networks.
 
-This page is made by `python bench/accuracy.py`; `--check` says whether it still is what the code gives.
+This page is made by `python -m bench.accuracy`; `--check` says whether it still is what the code gives.
 An error is predicted over measured, less one: -10% is a tenth too fast.
 *Left out* means that nothing of the row's source was in the fit that predicted it; that is what to expect of a run
 that we have not seen. *Publisher left out* is stricter: releases of one publisher repeat the same recipes, so all of
@@ -184,7 +184,7 @@ def _bad(found: Measures) -> str:
 
 def _unseen(found: Measures) -> str:
     head = ("", "rows", "median", "P90", "bias", "in range", "worst row")
-    words = "bench/unseen, predicted as `wright plan predict` does, with the coefficients that are shipped."
+    words = "bench/accuracy/unseen, predicted as `wright plan predict` does, with the coefficients that are shipped."
     parts = [f"## Sources that nothing was fitted on\n\n{words}\n"]
     for kind, members in by(found.unseen, lambda each: each.group).items():
         groups = {**by(members, lambda each: each.source), "all": members}

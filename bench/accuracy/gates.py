@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from accuracy_rivals import CALCULON_A100, CALCULON_OOM, SIMUMAX_MEMORY
-from accuracy_scores import Off, Ranking, Score, Verdicts, quantile, score
-from accuracy_time import Times
-from speed_rows import Measured
+from bench.accuracy.rivals import CALCULON_A100, CALCULON_OOM, SIMUMAX_MEMORY
+from bench.accuracy.scores import Off, Ranking, Score, Verdicts, quantile, score
+from bench.accuracy.speed_rows import Measured
+from bench.accuracy.times import Times
 
 NVIDIA = ("DGXC", "Megatron-Bridge", "NeMo")
 
@@ -43,7 +43,7 @@ class Measures:
     networks_in: Sequence[Off]
     scaling: Sequence[float]
     scaling_in: Sequence[float]
-    unseen: Sequence[Off]  # of bench/unseen, with the stored coefficients
+    unseen: Sequence[Off]  # of bench/accuracy/unseen, with the stored coefficients
 
 
 Belongs = Callable[[Measured], bool]
@@ -106,7 +106,7 @@ def _value(of: Score, name: str) -> float:
 
 
 def _unseen(found: Measures) -> list[Gate]:
-    """Times of bench/unseen; nothing of it was ever in a fit, so there is no sample to be in."""
+    """Times of bench/accuracy/unseen; nothing of it was ever in a fit, so there is no sample to be in."""
     mine = [each for each in found.unseen if each.group == "time"]
     if not mine:
         return []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from speed_rows import Measured
+
+from bench.accuracy.speed_rows import Measured
 
 GATES = {
     "complete pretraining rows": lambda one: one.complete and not one.weak,

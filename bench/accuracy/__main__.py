@@ -1,7 +1,7 @@
-"""Writes docs/accuracy.md and docs/accuracy.svg from bench/published and the stored coefficients.
+"""Writes docs/accuracy.md and docs/accuracy.svg from bench/accuracy/published and the stored coefficients.
 
-python bench/accuracy.py            write the page; fits that left a source out come from bench/fit_plan.py
-python bench/accuracy.py --check    say whether the page is what the code gives (half a minute); exit code 3 if not
+python -m bench.accuracy            write the page; fits that left a source out come from bench/accuracy/fit_plan.py
+python -m bench.accuracy --check    say whether the page is what the code gives (half a minute); exit code 3 if not
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-import accuracy_memory
-import accuracy_others
-import accuracy_time
-import unseen
-from accuracy_gates import Measures
-from accuracy_page import page
-from accuracy_plot import plot
-from accuracy_scores import Off, Verdicts, by, rankings, score
-from speed_fit import remembered
+from bench.accuracy import memory as accuracy_memory
+from bench.accuracy import others as accuracy_others
+from bench.accuracy import times as accuracy_time
+from bench.accuracy import unseen_sources as unseen
+from bench.accuracy.gates import Measures
+from bench.accuracy.page import page
+from bench.accuracy.plot import plot
+from bench.accuracy.scores import Off, Verdicts, by, rankings, score
+from bench.accuracy.speed_fit import remembered
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGE, PICTURE = DOCS / "accuracy.md", DOCS / "accuracy.svg"
 FEWEST_LAYOUTS = 4
 CLOSE = 0.002  # share by which an in-sample median may differ before the page is called old
@@ -115,7 +115,7 @@ def check() -> int:
     differ = [name for name in sorted({*then, *now}) if abs(then.get(name, 9.0) - now.get(name, 9.0)) > CLOSE]
     for name in differ:
         print(f"{name}: the page says {then.get(name, 'nothing')}, the code {now.get(name, 'nothing')}")
-    print(f"{PAGE.name} is {'old: run python bench/accuracy.py' if differ else 'what the code gives'}")
+    print(f"{PAGE.name} is {'old: run python -m bench.accuracy' if differ else 'what the code gives'}")
     return 3 if differ else 0
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from accuracy_scores import Off
-from speed_fit import errors, values
-from speed_rows import Measured, load
-from speed_spans import spans
 
+from bench.accuracy.scores import Off
+from bench.accuracy.speed_fit import errors, values
+from bench.accuracy.speed_rows import Measured, load
+from bench.accuracy.speed_spans import spans
 from clusterwright.plan.prediction import Time
 from clusterwright.plan.speed import Coefficients, coefficients, iteration, span
 
@@ -41,7 +41,7 @@ def in_sample(rows: Iterable[Measured]) -> list[Off]:
 
 
 def held_out(rows: list[Measured]) -> Times:
-    """All three; the fits that left something out are those of bench/fit_plan.py."""
+    """All three; the fits that left something out are those of bench/accuracy/fit_plan.py."""
     trusted = [one for one in rows if one.trust]
     stored = json.loads(LEFT_OUT.read_text(encoding="utf-8"))
     fits = {by: {name: np.array(x) for name, x in kept.items()} for by, kept in stored.items()}

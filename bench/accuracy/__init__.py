@@ -1,0 +1,1 @@
+"""How well the planner predicts what others measured; `python -m bench.accuracy` writes docs/accuracy.md."""

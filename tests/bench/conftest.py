@@ -1,6 +1,0 @@
-"""The scripts of bench/ import each other by name, as they do when they run."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
