@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,10 @@ from clusterwright.provision.apply import apply, remote_of
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "cluster.yaml"
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])  # each has a lab of its own
 NAME, NET = f"wright-tests{WORKER}", f"10.{160 + WORKER}"
+
+# A shell starts what runs in the background with Ctrl-C ignored, and every child would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes is the loaded machine's doing; speed is measured in bench/.
 settings.register_profile("untimed", deadline=None)

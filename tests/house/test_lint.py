@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.timeout(1500)  # mypy takes two minutes of a quiet core, from nothing
 @pytest.mark.parametrize(
     "tool", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]], ids=" ".join
 )
