@@ -7,6 +7,7 @@ import shlex
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.images import runtime
 from clusterwright.config.job import Job
+from clusterwright.provision.container_mounts import mounts
 
 PYTHON = "python3"  # the image's own, as its PATH finds it
 VARIABLE = "CLUSTERWRIGHT_MOUNTS"  # read where Slurm's own containers are started
@@ -17,11 +18,11 @@ def words(job: Job, cluster: Cluster) -> tuple[str, str, str, str] | None:
     if job.container is None:
         return None
     found = runtime(job.container.image, cluster)
-    mounts = job.container.mounts
-    if found == "pyxis":  # which knows of no folder of ours by itself, but for homes
-        ours = [each.path for each in mounts(cluster) if each.path != "/home"]
-        mounts = tuple(dict.fromkeys((*ours, *mounts)))
-    return str(found), job.container.image, ":".join(mounts), job.environment.python or PYTHON
+    paths = job.container.mounts
+    if found == "pyxis":  # which mounts homes by itself, and no other folder of ours
+        shared = [mount.path for mount in mounts(cluster) if mount.path != "/home"]
+        paths = tuple(dict.fromkeys((*shared, *paths)))
+    return str(found), job.container.image, ":".join(paths), job.environment.python or PYTHON
 
 
 def variables(job: Job, cluster: Cluster) -> dict[str, str]:

@@ -11,7 +11,7 @@ from clusterwright.config.job import Job
 from clusterwright.errors import WrightError
 
 pytestmark = [pytest.mark.lab, pytest.mark.core, pytest.mark.train, pytest.mark.timeout(240)]
-COUNTING = Path(__file__).parent / "agent" / "counting.py"
+COUNTING = Path(__file__).parents[2] / "onhost" / "supervisor" / "counting.py"
 STEP_S = 0.2
 
 

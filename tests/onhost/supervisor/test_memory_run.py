@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = [pytest.mark.train, pytest.mark.timeout(280)]
-STORMY = Path(__file__).parents[1] / "stormy.py"
+STORMY = Path(__file__).parents[2] / "launch" / "recovery" / "stormy.py"
 STEPS = 80
 NEVER = {"every": "steps:1000", "script": STORMY, "ranks": 1, "copies": "steps:1"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = [pytest.mark.train, pytest.mark.timeout(200)]
-GUARDED = Path(__file__).parents[1] / "runtime" / "guarded.py"
+GUARDED = Path(__file__).parents[2] / "runtime" / "guarded.py"
 
 
 def test_a_loss_that_is_not_finite_ends_the_run_at_once(local_run, monkeypatch):

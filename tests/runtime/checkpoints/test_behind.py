@@ -15,7 +15,7 @@ from clusterwright.runtime.checkpoints import disk, keep, manifest
 from clusterwright.runtime.checkpoints.checkpoint import Checkpoints, load
 
 pytestmark = pytest.mark.train
-HERE = Path(__file__).parents[0]
+HERE = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")

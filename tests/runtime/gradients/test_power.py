@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from clusterwright.runtime.gradients.power import _worth
 
 pytestmark = pytest.mark.train
-HERE = Path(__file__).parents[1] / "runtime"
+HERE = Path(__file__).parents[1]
 POWER = {"CLUSTERWRIGHT_GRADIENT_COMPRESS": "power", "CLUSTERWRIGHT_GRADIENT_WARM_UP": "2"}
 
 

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from clusterwright.runtime.gradients.mean import _packed, _unpacked
 
 pytestmark = pytest.mark.train
-HERE = Path(__file__).parents[1] / "runtime"
+HERE = Path(__file__).parents[1]
 INT8 = {"CLUSTERWRIGHT_GRADIENT_COMPRESS": "int8"}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 HERE = Path(__file__).parent
 _spec = importlib.util.spec_from_file_location(
-    "ranks_of_the_runtime", HERE.parent / "runtime" / "conftest.py"
+    "ranks_of_the_runtime", HERE.parent / "conftest.py"
 )
 _ranks = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_ranks)
@@ -33,6 +33,6 @@ def toy(train):
 
     def run(*, outer=None, **environment):
         told = {"CLUSTERWRIGHT_OUTER": json.dumps(outer)} if outer else {}
-        return train(script=HERE.parent / "runtime" / "toy", **told, **environment)
+        return train(script=HERE.parent / "toy", **told, **environment)
 
     return run

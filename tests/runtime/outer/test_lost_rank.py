@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 def loaded(name, path):
     """A file of the agent's own tests."""
-    spec = importlib.util.spec_from_file_location(name, HERE.parent / "agent" / path)
+    spec = importlib.util.spec_from_file_location(name, HERE.parents[1] / "onhost" / "supervisor" / path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -8,7 +8,7 @@ import pytest
 
 HERE = Path(__file__).parent
 _spec = importlib.util.spec_from_file_location(
-    "ranks_of_the_runtime", HERE.parent / "runtime" / "conftest.py"
+    "ranks_of_the_runtime", HERE.parent / "conftest.py"
 )
 _ranks = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_ranks)

@@ -4,12 +4,12 @@ Standard library only, Python 3.6 or later.
 """
 
 import base64
-import importlib
 from typing import List, Optional
 
+from clusterwright.onhost.provision.derive import nccl_conf, rdma_ports, topology, ucx_conf
 from clusterwright.onhost.provision.host import Host, Json, read
 
-PROGRAMS = "clusterwright.onhost.provision.derive."
+PROGRAMS = {"nccl_conf": nccl_conf, "rdma_ports": rdma_ports, "topology": topology, "ucx_conf": ucx_conf}
 
 
 def work_out(host: Host) -> None:
@@ -37,7 +37,7 @@ def as_file(host: Host, resource: Json, notes: List[str]) -> List[Json]:
 
 def worked_out(host: Host, resource: Json, notes: List[str]) -> Optional[bytes]:
     """The file's bytes; as they are now where a driver shows what is in no form that we know: the rest is done."""
-    program = importlib.import_module(PROGRAMS + resource["program"])
+    program = PROGRAMS[resource["program"]]
     try:
         text = program.text(host, resource["given"], notes)
     except (ValueError, KeyError) as why:
