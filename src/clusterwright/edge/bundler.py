@@ -22,7 +22,7 @@ _AGENT = "onhost/provision/agent"
 
 # What `wright apply` installs on hosts, as folders.
 LIBRARY = (
-    "onhost/adapters", "onhost/supervisor", "onhost/trackers", "runtime",  # imported in jobs
+    "onhost/lib", "onhost/adapters", "onhost/supervisor", "onhost/trackers", "runtime",  # imported in jobs
     "onhost/exporter", "onhost/notify",  # services
 )  # fmt: skip
 

@@ -1,0 +1,143 @@
+"""Files that anybody may have written."""
+
+import os
+
+import pytest
+
+from clusterwright.onhost.lib import safe_reader
+from clusterwright.onhost.lib.safe_reader import (
+    UnsafeFileError,
+    is_regular,
+    list_folder,
+    read_bytes,
+    read_object,
+    read_part,
+    read_text,
+    text_or_empty,
+)
+
+pytestmark = pytest.mark.timeout(20)  # what blocks fails
+
+
+def pipe(path):
+    """Who opens it waits for a writer."""
+    os.mkfifo(path)
+
+
+def endless(path):
+    """A link to what never ends."""
+    path.symlink_to("/dev/zero")
+
+
+def circle(path):
+    """Two links that lead to each other."""
+    path.symlink_to("circle")
+    path.with_name("circle").symlink_to(path.name)
+
+
+def secret(path):
+    """A link to a file that only its owner can read."""
+    target = path.with_name("secret")
+    target.write_text("secret")
+    target.chmod(0o400)
+    path.symlink_to(target)
+
+
+def folder(path):
+    """No file at all."""
+    path.mkdir()
+
+
+TRAPS = (pipe, endless, circle, secret, folder)
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_what_is_no_regular_file_is_refused(tmp_path, trap):
+    """At once, and by name."""
+    path = tmp_path / "file"
+    trap(path)
+
+    with pytest.raises(UnsafeFileError, match=f"{path} is a"):
+        read_bytes(path)
+    with pytest.raises(UnsafeFileError):
+        read_part(path, 10)
+    assert not is_regular(path)
+    assert (text_or_empty(path), read_object(path)) == ("", {})
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_a_file_that_is_exchanged_meanwhile_is_refused(tmp_path, monkeypatch, trap):
+    """The look before and the opening may meet two different files."""
+    path, good = tmp_path / "file", tmp_path / "good"
+    trap(path)
+    good.write_text("text")
+    look = os.lstat
+    monkeypatch.setattr(safe_reader.os, "lstat", lambda _path: look(good))
+
+    with pytest.raises(OSError, match=r"file"):
+        read_bytes(path)
+
+
+def test_ten_gigabytes_are_not_read(tmp_path):
+    """A sparse file costs its writer nothing."""
+    path = tmp_path / "file"
+    with path.open("wb") as file:
+        file.truncate(10 << 30)
+
+    with pytest.raises(UnsafeFileError, match="larger than 1000 bytes"):
+        read_bytes(path, 1000)
+    assert read_object(path) == {}
+    assert read_part(path, 3) == read_part(path, 10, -3) == b"\0\0\0"
+
+
+def test_parts_of_a_file(tmp_path):
+    """From its beginning, its middle and its end."""
+    path = tmp_path / "file"
+    path.write_bytes(b"0123456789")
+
+    assert [read_part(path, 3), read_part(path, 3, 8), read_part(path, 9, -2), read_part(path, 3, -99)] == [
+        b"012", b"89", b"89", b"012",
+    ]  # fmt: skip
+    assert (read_bytes(path, 10), read_text(path)) == (b"0123456789", "0123456789")
+
+
+def test_a_folder_above_that_is_a_link_leads_outside(tmp_path):
+    """Root is not led to a file that only root can read."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "file").write_text("secret")
+    run = tmp_path / "run"
+    (run / "logs").mkdir(parents=True)
+    (run / "logs" / "file").write_text("log")
+    (run / "events").symlink_to(tmp_path / "outside")
+
+    assert read_text(run / "events" / "file") == "secret"
+    assert read_text(run / "logs" / "file", inside=run) == "log"
+    with pytest.raises(UnsafeFileError, match="lies outside"):
+        read_text(run / "events" / "file", inside=run)
+
+
+def test_the_run_itself_may_be_reached_over_a_link(tmp_path):
+    """Shared folders often are."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk" / "file").write_text("log")
+    (tmp_path / "run").symlink_to("disk")
+
+    assert read_text(tmp_path / "run" / "file", inside=tmp_path / "run") == "log"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", '{"a": ', "[" * 100_000, "\udcff"])
+def test_what_is_no_object_is_an_empty_one(tmp_path, text):
+    """Torn, another type, nested without end, no UTF-8."""
+    (tmp_path / "file").write_text(text, errors="surrogateescape")
+
+    assert read_object(tmp_path / "file") == {}
+
+
+def test_a_folder_of_too_many_is_listed_up_to_the_limit(tmp_path):
+    """And one that is not there has nothing."""
+    for number in range(30):
+        (tmp_path / f"{number:02}").touch()
+
+    assert list_folder(tmp_path) == [f"{number:02}" for number in range(30)]
+    assert len(list_folder(tmp_path, 10)) == 10
+    assert list_folder(tmp_path / "none") == []
