@@ -21,7 +21,7 @@ def schema_of(kind: Kind) -> Schema:
     if kind == "cluster":
         from clusterwright.config.cluster import Cluster as Model
     else:
-        from clusterwright.config.job import Job as Model  # type: ignore[assignment]  # either model will do
+        from clusterwright.config.job import Job as Model  # type: ignore[assignment]  # (either model will do)
     schema = Model.model_json_schema()
     title = f"Clusterwright {kind} file"
     return {"$schema": _DIALECT, **_tidy(schema), "title": title}

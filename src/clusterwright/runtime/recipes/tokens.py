@@ -28,7 +28,7 @@ class File:
 
     def __init__(self, path: Path) -> None:
         try:
-            import tokenizers  # type: ignore[import-not-found,unused-ignore]  # an extra
+            import tokenizers  # type: ignore[import-not-found,unused-ignore]  # (an extra)
         except ModuleNotFoundError as why:
             raise ModuleNotFoundError(f"{path} needs `pip install clusterwright[train]`") from why
         try:
