@@ -66,7 +66,7 @@ def bad_files():
 
 def test_every_code_of_the_spec_has_a_page_and_an_example():
     """A code without its page or its example fails here."""
-    used = set(codes_used(SOURCE / "spec"))
+    used = set(codes_used(SOURCE / "config"))
     examples = {file.stem for file in bad_files()}
 
     assert len(used) > 40

@@ -1,6 +1,7 @@
 """What must agree across a file: the cases beside the golden examples."""
 
 from importlib import import_module
+from inspect import getmembers, isfunction
 from pathlib import Path
 from pkgutil import iter_modules
 
@@ -47,13 +48,22 @@ def against(job, cluster=CLUSTER):
 
 
 @pytest.mark.parametrize("folder", ["cluster", "job", "both"])
-def test_each_rule_is_a_file_with_a_function_of_its_name(folder):
-    """Dropping the file in is the whole registration."""
+def test_each_public_function_of_a_module_of_rules_is_a_rule(folder):
+    """Adding the function is the whole registration; two rules of a folder never share a name."""
     package = import_module(f"{rules.__name__}.{folder}")
-    names = [module.name for module in iter_modules(package.__path__)]
+    modules = [import_module(f"{package.__name__}.{each.name}") for each in iter_modules(package.__path__)]
+    functions = [
+        (name, function)
+        for module in modules
+        for name, function in getmembers(module, isfunction)
+        if function.__module__ == module.__name__ and not name.startswith("_")
+    ]
+    names = [name for name, _ in functions]
 
     assert names
-    assert all(getattr(import_module(f"{package.__name__}.{name}"), name).__doc__ for name in names)
+    assert all(function.__doc__ for _, function in functions)
+    assert len(set(names)) == len(names)
+    assert set(rules.rules_about(folder)) == set(names)
 
 
 def test_the_common_cluster_and_job_are_good():

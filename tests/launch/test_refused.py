@@ -5,8 +5,8 @@ import json
 import pytest
 
 from clusterwright.config.load import check_job_against, job_of
+from clusterwright.config.names import is_secret
 from clusterwright.config.reader import read
-from clusterwright.config.rules.job.secrets import is_secret
 from clusterwright.errors import WrightError
 from clusterwright.launch import script
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
+from clusterwright.config.clash import Clash, In
 from clusterwright.config.field import Section
 from clusterwright.config.reader import read
-from clusterwright.config.rules import Clash, In, clashes
+from clusterwright.config.rules import clashes
 from clusterwright.config.schema import Kind
 from clusterwright.config.source import Loc, Source, dotted
 from clusterwright.errors import Finding, Place, SpecError

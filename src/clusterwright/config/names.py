@@ -261,3 +261,13 @@ Version = Annotated[
     BeforeValidator(_version),
     WithJsonSchema({"type": "string", "pattern": f"^{_VERSION}$", "form": "a version in quotes"}),
 ]
+
+
+_CONFIDENTIAL = (
+    r"(?i)(^|.*_)(token|api_?key|secret|secret_?key|access_?key|private_?key|credentials?|.*passw(or)?d|key)"
+)
+
+
+def is_secret(name: str) -> bool:
+    """True of a variable whose value is nobody else's business, as its name tells: WANDB_API_KEY, HF_TOKEN."""
+    return re.fullmatch(_CONFIDENTIAL, name) is not None

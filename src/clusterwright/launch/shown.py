@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
-from clusterwright.config.rules.job.secrets import is_secret
+from clusterwright.config.names import is_secret
 from clusterwright.launch import container, gradients, parallel
 from clusterwright.launch.command import adapter, is_plain
 from clusterwright.launch.words import HANDED_ON

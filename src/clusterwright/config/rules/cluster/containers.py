@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
+from clusterwright.config.clash import Clash, is_within
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.distributions import is_rhel_kind
-from clusterwright.config.rules._clash import Clash
 
 
 def containers(cluster: Cluster) -> Iterator[Clash]:
@@ -18,7 +17,7 @@ def containers(cluster: Cluster) -> Iterator[Clash]:
         folder.path for folder in cluster.storage.values() if folder.path != "/"
     ]  # which is refused as such
     for path, at in ((where.scratch, ("scratch",)), (where.caches.local, ("caches", "local"))):
-        if path and any(_within(path, top) for top in shared):
+        if path and any(is_within(path, top) for top in shared):
             yield Clash(
                 "scratch-shared",
                 f"{path} is on shared storage, and what is kept there are many small files of each host",
@@ -26,7 +25,7 @@ def containers(cluster: Cluster) -> Iterator[Clash]:
                 (("environments", *at),),
             )
     path = where.caches.shared
-    if path and not any(_within(path, top) and path != top for top in shared):
+    if path and not any(is_within(path, top) and path != top for top in shared):
         yield Clash(
             "folder-not-shared",
             f"{path} is not beneath a shared folder, so each host would have its own",
@@ -47,7 +46,3 @@ def _packages(cluster: Cluster) -> Iterator[Clash]:
             "name the repository that has them under `software.repositories`",
             (("environments", "containers"), ("os",)),
         )
-
-
-def _within(path: str, top: str) -> bool:
-    return PurePosixPath(path).is_relative_to(top)

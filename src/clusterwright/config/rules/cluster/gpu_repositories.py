@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.rules._clash import Clash
 
 # NVIDIA's driver installation guide, "Network repository installation": its name of each system.
 _SYSTEMS = {"rocky": "rhel", "alma": "rhel"}

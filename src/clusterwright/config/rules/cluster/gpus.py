@@ -1,11 +1,16 @@
-"""The device files of GPUs can be there."""
+"""GPUs, and the drivers and libraries that their software needs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.rules._clash import Clash
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.software import Generation
+    from clusterwright.config.nodes import Gpus
 
 
 def gpus(cluster: Cluster) -> Iterator[Clash]:
@@ -21,3 +26,177 @@ def gpus(cluster: Cluster) -> Iterator[Clash]:
         elif devices[-1].isdigit():
             mend = f"write it without the index: {devices.rstrip('0123456789')}"
             yield Clash("gpu-devices", f"the GPUs of `{name}` end in a number: {first}", mend, (at,))
+
+
+def gpu_sockets(cluster: Cluster) -> Iterator[Clash]:
+    """One socket for each GPU, and none beyond the last."""
+    for name, group in cluster.nodes.items():
+        gpus, at = group.gpus, ("nodes", name, "gpus", "sockets")
+        if gpus is None or not gpus.sockets:
+            continue
+        if len(gpus.sockets) != gpus.count:
+            yield Clash(
+                "gpu-sockets",
+                f"`{name}` has {gpus.count} GPUs a host, and sockets are given for {len(gpus.sockets)}",
+                "name the socket of each GPU, in the order of their device files, or leave the line out",
+                (at, ("nodes", name, "gpus", "count")),
+            )
+        for index, socket in enumerate(gpus.sockets):
+            if not 0 <= socket < group.cpus.sockets:
+                yield Clash(
+                    "gpu-sockets",
+                    f"GPU {index} of `{name}` is on socket {socket}; its hosts have {group.cpus.sockets}, from 0 on",
+                    "take the number that `nvidia-smi topo -m` and lscpu say",
+                    ((*at, index), ("nodes", name, "cpus", "sockets")),
+                )
+
+
+def nvidia_gpus(cluster: Cluster) -> Iterator[Clash]:
+    """Kernel modules that know the GPUs, and fabric manager where there are switches."""
+    section = cluster.software.nvidia
+    if section is None:
+        return
+    for name, group in cluster.nodes.items():
+        if group.gpus:
+            at = ("nodes", name, "gpus", "model")
+            yield from _modules(section.kernel_modules, group.gpus, at)
+            yield from _fabric(section.fabric_manager, group.gpus, at)
+
+
+def _modules(kind: str, gpus: Gpus, at: tuple[str, ...]) -> Iterator[Clash]:
+    from clusterwright.catalog.nvswitch import CLOSED_ONLY, OPEN_ONLY, architecture
+
+    arch = architecture(gpus.model)
+    other = {"open": CLOSED_ONLY, "proprietary": OPEN_ONLY}.get(kind, frozenset())
+    if arch in other:
+        yield Clash(
+            "kernel-modules-gpu",
+            f"the {kind} kernel modules do not know {gpus.model} ({arch})",
+            "leave software.nvidia.kernel_modules out: each group then gets those that its GPUs know",
+            (("software", "nvidia", "kernel_modules"), at),
+        )
+
+
+def _fabric(said: str, gpus: Gpus, at: tuple[str, ...]) -> Iterator[Clash]:
+    from clusterwright.catalog.nvswitch import has_nvswitch
+
+    if said == "never" and has_nvswitch(gpus.model, gpus.count, nvlink=gpus.nvlink):
+        yield Clash(
+            "fabric-manager-off",
+            f"{gpus.count} {gpus.model} with NVLink hang on NVSwitches, and without fabric manager CUDA says error 802",
+            "set software.nvidia.fabric_manager to auto",
+            (("software", "nvidia", "fabric_manager"), at),
+        )
+
+
+WHOLE = 3  # numbers: 580.95.05, 12.8.1, 9.10.2, 2.27.3, 4.4.1, 1.18.0
+
+
+def nvidia_versions(cluster: Cluster) -> Iterator[Clash]:
+    """Where NVIDIA's software is ours to install, there is a driver, and every version has three numbers."""
+    software = cluster.software
+    if software.nvidia is None:
+        return
+    if software.driver is None:
+        yield Clash(
+            "driver-missing",
+            "NVIDIA's packages are asked for, and no driver",
+            'name its version, e.g. software.driver: "580.95.05"; or leave software.nvidia out',
+            (("software", "nvidia"),),
+        )
+    named: dict[tuple[str, ...], str | None] = {
+        (name,): getattr(software, name) for name in ("driver", "cuda", "cudnn", "nccl")
+    }
+    named |= {("nvidia", name): getattr(software.nvidia, name) for name in ("dcgm", "container_toolkit")}
+    for loc, which in named.items():
+        if which is not None and which.count(".") < WHOLE - 1:
+            yield Clash(
+                "version-not-whole",
+                f"{loc[-1]} {which} is any of several packages, and hosts have to be equal to the last digit",
+                "name the whole version, three numbers as `apt-cache madison` or `dnf list --showduplicates` has it",
+                (("software", *loc),),
+            )
+
+
+def cuda_driver(cluster: Cluster) -> Iterator[Clash]:
+    """The driver is of the oldest branch for that CUDA, or newer."""
+    driver, cuda = cluster.software.driver, cluster.software.cuda
+    if driver is None or cuda is None:
+        return
+    from clusterwright.catalog.software import major, oldest_driver
+
+    oldest = oldest_driver(cuda)
+    if oldest and major(driver) < major(oldest):
+        yield Clash(
+            "driver-too-old",
+            f"CUDA {cuda} asks a driver of {major(oldest)} or later, and the hosts are to have {driver}",
+            f"take a driver of {major(oldest)} or later, or an older CUDA",
+            (("software", "driver"), ("software", "cuda")),
+        )
+
+
+def cuda_gpus(cluster: Cluster) -> Iterator[Clash]:
+    """No group's GPUs are younger than the toolkit and the driver, and none is given up by them."""
+    software = cluster.software
+    if not (software.cuda or software.driver):
+        return
+    from clusterwright.catalog.software import generation_of
+
+    for name, group in cluster.nodes.items():
+        needs = generation_of(group.gpus.model) if group.gpus else None
+        if group.gpus and needs:
+            at = ("nodes", name, "gpus", "model")
+            if software.cuda:
+                yield from _cuda(software.cuda, f"{group.gpus.model} of `{name}`", needs, at)
+            if software.driver:
+                yield from _driver(software.driver, f"{group.gpus.model} of `{name}`", needs, at)
+
+
+def _cuda(cuda: str, gpus: str, needs: Generation, at: tuple[str, ...]) -> Iterator[Clash]:
+    from clusterwright.catalog.software import major, version
+
+    where = (("software", "cuda"), at)
+    if version(cuda)[:2] < version(needs.cuda_min):
+        what = f"CUDA {cuda} compiles nothing for the {gpus}, which came with {needs.cuda_min}"
+        yield Clash("cuda-too-old", what, f"set software.cuda to {needs.cuda_min} or later", where)
+    if needs.cuda_last and major(cuda) > int(needs.cuda_last):
+        what = f"CUDA {cuda} compiles nothing for the {gpus}: CUDA {needs.cuda_last} was the last for {needs.arch}"
+        yield Clash("cuda-too-new", what, f"set software.cuda to a {needs.cuda_last}", where)
+
+
+def _driver(driver: str, gpus: str, needs: Generation, at: tuple[str, ...]) -> Iterator[Clash]:
+    from clusterwright.catalog.software import major
+
+    where = (("software", "driver"), at)
+    if major(driver) < major(needs.driver_min):
+        what = f"driver {driver} does not know the {gpus}, which came with {major(needs.driver_min)}"
+        yield Clash("driver-too-old", what, f"take a driver of {major(needs.driver_min)} or later", where)
+    if needs.driver_last and major(driver) > int(needs.driver_last):
+        what = f"driver {driver} does not run the {gpus}: {needs.driver_last} was the last branch for {needs.arch}"
+        yield Clash("driver-too-new", what, f"take a driver of {needs.driver_last}", where)
+
+
+_NAMES = {"cudnn": "cuDNN", "nccl": "NCCL"}
+
+
+def cuda_libraries(cluster: Cluster) -> Iterator[Clash]:
+    """Each was released for the major version of CUDA that the file names."""
+    cuda = cluster.software.cuda
+    asked = {"cudnn": cluster.software.cudnn, "nccl": cluster.software.nccl}
+    if cuda is None or not any(asked.values()):
+        return
+    from clusterwright.catalog.software import cuda_majors, library_for, major
+
+    for library, which in asked.items():
+        known = cuda_majors(library, which) if which else None
+        if known and major(cuda) not in known:
+            made = " and ".join(str(each) for each in sorted(known))
+            other = library_for(library, major(cuda))
+            yield Clash(
+                "library-cuda",
+                f"{_NAMES[library]} {which} is made for CUDA {made}, and the hosts are to have {cuda}",
+                f"take {_NAMES[library]} {other}, or a CUDA {max(known)}"
+                if other
+                else f"take a CUDA {max(known)}",
+                (("software", library), ("software", "cuda")),
+            )

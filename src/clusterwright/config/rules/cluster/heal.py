@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clusterwright.config.clash import Clash, names, unknown
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.rules._clash import Clash
-from clusterwright.config.rules._said import names
-from clusterwright.config.rules._unknown import unknown
 
 _DOES = ("approve", "act")
 

@@ -1,12 +1,16 @@
-"""Networks do not share addresses, and are what their other fields say."""
+"""Networks, the addresses in them, and RDMA over them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Address
 from itertools import combinations
 
+from clusterwright.config.clash import Clash, members, names, unknown
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.rules._clash import Clash
+from clusterwright.config.networks import NetworkName
+from clusterwright.config.rdma import Rdma, Roce, SubnetManager
 
 # IEEE 802.3 leaves jumbo frames to vendors; adapters and switches stop at 9216 to 9978 bytes (ConnectX: 9978).
 _LARGEST_ETHERNET = 9978
@@ -44,3 +48,260 @@ def networks(cluster: Cluster) -> Iterator[Clash]:
                 "set `rails` to the ports per host, usually one a GPU, or take another fabric",
                 (("networks", name, "fabric"), ("networks", name, "rails")),
             )
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """The addresses of one group on one network, as integers: the last one may not be an address at all."""
+
+    group: str
+    network: NetworkName
+    first: int
+    count: int
+
+    @property
+    def last(self) -> int:
+        return self.first + self.count - 1
+
+    @property
+    def loc(self) -> tuple[str, ...]:
+        return ("nodes", self.group, "addresses", self.network)
+
+    def __str__(self) -> str:
+        first, last = IPv4Address(self.first), self.last
+        if self.count == 1:
+            return str(first)
+        return f"{first} to {IPv4Address(last) if last < 2**32 else 'beyond 255.255.255.255'}"
+
+
+def addresses(cluster: Cluster) -> Iterator[Clash]:
+    """Each group has a management address; each address is inside its network and is given once."""
+    ranges = [
+        _Range(name, network, int(first), len(group.all_names()))
+        for name, group in cluster.nodes.items()
+        for network, first in group.addresses.items()
+    ]
+    yield from _without_management(cluster)
+    for one in ranges:
+        yield from _outside(cluster, one)
+    for one, other in combinations(ranges, 2):
+        yield from _taken(one, other)
+
+
+def _without_management(cluster: Cluster) -> Iterator[Clash]:
+    for name, group in cluster.nodes.items():
+        if "management" not in group.addresses:
+            yield Clash(
+                "no-management-address",
+                f"node group `{name}` has no address on the management network, where SSH and Slurm run",
+                f"add management: and an address in {cluster.networks.management.subnet}",
+                (("nodes", name, "addresses"), ("networks", "management", "subnet")),
+            )
+
+
+def _outside(cluster: Cluster, one: _Range) -> Iterator[Clash]:
+    network = cluster.networks.named().get(one.network)
+    if network is None:
+        yield Clash(
+            "address-without-network",
+            f"node group `{one.group}` has an address on the {one.network} network, which is not there",
+            f"add networks.{one.network}, or take the address out",
+            (one.loc, ("networks",)),
+        )
+        return
+    # The first and the last address of a subnet are the network's own and the broadcast address.
+    lowest, highest = int(network.subnet.network_address) + 1, int(network.subnet.broadcast_address) - 1
+    if one.first < lowest or one.last > highest:
+        room = highest - lowest + 1
+        usable = f"{IPv4Address(lowest)} to {IPv4Address(highest)}"
+        mend = (
+            f"start within {usable}, so that {one.count} fit"
+            if one.count <= room
+            else f"widen {network.subnet}"
+        )
+        yield Clash(
+            "address-outside-network",
+            f"node group `{one.group}` takes {one}, but the {one.network} network holds {usable}",
+            mend,
+            (one.loc, ("networks", one.network, "subnet")),
+        )
+
+
+def _taken(one: _Range, other: _Range) -> Iterator[Clash]:
+    if one.first <= other.last and other.first <= one.last:
+        yield Clash(
+            "address-taken",
+            f"`{one.group}` takes {one} ({one.network}), and `{other.group}` {other} ({other.network})",
+            f"start `{other.group}` at another address: the next hosts of a group take the next addresses",
+            (one.loc, other.loc),
+        )
+
+
+def topology(cluster: Cluster) -> Iterator[Clash]:
+    """In a tree each group names its switch; a block is no larger than the cluster."""
+    groups = {name: group for name, group in cluster.nodes.items() if group.role == "compute"}
+    kind = cluster.slurm.topology
+    without = [name for name, group in groups.items() if group.switch is None]
+    some = len(without) < len(groups)
+    if without and (kind == "tree" or (kind == "auto" and some)):
+        why = "slurm.topology is tree" if kind == "tree" else "other groups name theirs"
+        yield Clash(
+            "switch-missing",
+            f"{why}, but {names(without)} {'names' if len(without) == 1 else 'name'} no switch: "
+            "Slurm gives no job to hosts that hang on none",
+            "add `switch:` there, or set slurm.topology to none",
+            (*(("nodes", name) for name in without), ("slurm", "topology")),
+        )
+    hosts = len(members(cluster, "compute"))
+    if kind == "block" and hosts and cluster.slurm.block_size > hosts:
+        yield Clash(
+            "block-size",
+            f"a block is {cluster.slurm.block_size} hosts, and the cluster has {hosts} compute hosts in all",
+            "set block_size to the hosts of one NVLink domain, or slurm.topology to none",
+            (("slurm", "block_size"), ("nodes",)),
+        )
+
+
+_KINDS = ("infiniband", "roce")
+
+
+def rdma(cluster: Cluster) -> Iterator[Clash]:
+    """Drivers come from somewhere, packets fit the switches, settings of RoCE have a network, nics are one a rail."""
+    yield from _nics(cluster)
+    if cluster.rdma is not None:
+        yield from _packages(cluster, cluster.rdma)
+        yield from _packets(cluster, cluster.rdma)
+        yield from _roce(cluster, cluster.rdma)
+
+
+def _packages(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
+    if rdma.driver == "inbox" and rdma.driver_version is not None:
+        yield Clash(
+            "ofed-version",
+            f"the distribution's own RDMA drivers are to be of version {rdma.driver_version}, and they have its "
+            "kernel's",
+            "leave driver_version out, or set rdma.driver to doca-ofed",
+            (("rdma", "driver_version"), ("rdma", "driver")),
+        )
+    if rdma.driver != "inbox" and not cluster.software.repositories:
+        yield Clash(
+            "ofed-repository",
+            f"{rdma.driver} comes from a repository of NVIDIA's or a copy of it, and the file names none",
+            "add it to software.repositories, or set rdma.driver to inbox",
+            (("rdma", "driver"), ("software", "repositories")),
+        )
+
+
+def _packets(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
+    for name, network in cluster.networks.named().items():
+        if network.kind == "roce" and rdma.switch_mtu is not None and network.mtu > rdma.switch_mtu:
+            yield Clash(
+                "mtu-over-switch",
+                f"packets of {network.mtu} bytes on the {name} network are larger than the {rdma.switch_mtu} that "
+                "its switches carry",
+                f"lower it to {rdma.switch_mtu}",
+                (("networks", name, "mtu"), ("rdma", "switch_mtu")),
+            )
+
+
+def _roce(cluster: Cluster, rdma: Rdma) -> Iterator[Clash]:
+    if rdma.roce != Roce() and all(one.kind != "roce" for one in cluster.networks.named().values()):
+        yield Clash(
+            "roce-unused",
+            "rdma.roce says how RoCE is marked, and no network is RoCE",
+            "take it out, or set `kind: roce` on the network that is",
+            (("rdma", "roce"), ("networks",)),
+        )
+
+
+def _nics(cluster: Cluster) -> Iterator[Clash]:
+    """Named devices are those of the compute network, one for each of its rails."""
+    compute = cluster.networks.compute
+    for name, group in cluster.nodes.items():
+        if not group.nics:
+            continue
+        if compute is None or compute.kind not in _KINDS or "compute" not in group.addresses:
+            kind = "no compute network" if compute is None else f"one of kind {compute.kind}"
+            yield Clash(
+                "nics-rails",
+                f"group `{name}` names RDMA devices of the compute network, and the group has {kind}",
+                "take nics out, or give the group an address on a compute network of kind infiniband or roce",
+                (("nodes", name, "nics"), ("networks", "compute") if compute else ("networks",)),
+            )
+        elif len(group.nics) != compute.rails:
+            yield Clash(
+                "nics-rails",
+                f"group `{name}` names {len(group.nics)} RDMA devices, and "
+                f"networks.compute.rails is {compute.rails}",
+                "name each rail's device once, in the order of the rails",
+                (("nodes", name, "nics"), ("networks", "compute", "rails")),
+            )
+
+
+def subnet_managers(cluster: Cluster) -> Iterator[Clash]:
+    """Its hosts exist and are on InfiniBand; no host is named twice, and no two have the same priority."""
+    managers = cluster.rdma.subnet_managers if cluster.rdma else ()
+    seen: dict[int, tuple[int, str]] = {}
+    for place, one in enumerate(managers):
+        at = ("rdma", "subnet_managers", place)
+        yield from _host(cluster, one, (*at, "host"))
+        if one.priority in seen:
+            first, host = seen[one.priority]
+            yield Clash(
+                "subnet-manager-priority",
+                f"the subnet managers on {host} and {one.host} both have priority {one.priority}, so which is "
+                "master is decided by the numbers of their adapters",
+                "give the one that shall be master the higher one",
+                ((*at, "priority"), ("rdma", "subnet_managers", first, "priority")),
+            )
+        seen.setdefault(one.priority, (place, one.host))
+
+
+def _host(cluster: Cluster, one: SubnetManager, at: tuple[str | int, ...]) -> Iterator[Clash]:
+    hosts = {name: group for group in cluster.nodes.values() for name in group.names()}
+    if one.host not in hosts:
+        yield unknown("rdma.subnet_managers", "host", one.host, hosts, (at, ("nodes",)))
+        return
+    there = hosts[one.host].addresses
+    if not any(net.kind == "infiniband" for name, net in cluster.networks.named().items() if name in there):
+        yield Clash(
+            "subnet-manager-fabric",
+            f"opensm is to run on {one.host}, which is on no InfiniBand network: RoCE and Ethernet have no subnet "
+            "manager",
+            "name a host with an address on an InfiniBand network, or take subnet_managers out",
+            (at, ("networks",)),
+        )
+
+
+# NVIDIA's driver README, "GPUDirect RDMA Peer Memory Client": nvidia-peermem came with 470, and took nv_peer_mem's
+# place. DMA-BUF needs the open kernel modules, which came with 515.
+_SINCE = {"peermem": (470, "nvidia-peermem comes with the driver since 470"),
+          "dma-buf": (515, "DMA-BUF needs the open kernel modules, which came with 515")}  # fmt: skip
+_BEFORE = {"nv-peer-mem": (470, "nv_peer_mem is for drivers before 470; newer ones bring nvidia-peermem")}
+
+
+def gpudirect(cluster: Cluster) -> Iterator[Clash]:
+    """A driver is declared, and of a release that offers it."""
+    way = cluster.rdma.gpudirect if cluster.rdma else "auto"
+    if way in ("auto", "off"):
+        return
+    driver = cluster.software.driver
+    if driver is None:
+        yield Clash(
+            "gpudirect-driver",
+            f"GPUs are to be reached by {way}, and the file declares no driver for them",
+            "declare software.driver, or set rdma.gpudirect to auto",
+            (("rdma", "gpudirect"), ("software", "driver")),
+        )
+        return
+    from clusterwright.catalog.software import major
+
+    least, why = _SINCE.get(way, (0, ""))
+    before, gone = _BEFORE.get(way, (10**6, ""))
+    if not least <= major(driver) < before:
+        yield Clash(
+            "gpudirect-driver",
+            f"GPUs are to be reached by {way}, and the driver is {driver}: {why or gone}",
+            "set rdma.gpudirect to auto, which takes what the driver has",
+            (("rdma", "gpudirect"), ("software", "driver")),
+        )

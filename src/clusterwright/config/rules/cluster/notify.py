@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.receivers import Email, Zabbix
-from clusterwright.config.rules._clash import Clash
 
 # Alertmanager reads a mail password from a file since 0.25; Ubuntu 22.04 has 0.23.
 NO_MAIL_PASSWORD = frozenset({"ubuntu-22.04"})

@@ -1,13 +1,15 @@
-"""Partitions hold what is there."""
+"""Partitions: their hosts, who may use them, and what a job gets by default."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clusterwright.config.clash import Clash, names, unknown
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.rules._clash import Clash
-from clusterwright.config.rules._unknown import unknown
+from clusterwright.config.nodes import NodeGroup
+from clusterwright.config.rules.cluster.people import NORMAL
 from clusterwright.config.slurm import Partition
+from clusterwright.units import format_duration, format_size
 
 
 def partitions(cluster: Cluster) -> Iterator[Clash]:
@@ -64,4 +66,190 @@ def _defaults(cluster: Cluster) -> Iterator[Clash]:
             f"{names} are each the default partition",
             "set `default: true` on one of them only",
             tuple(("partitions", name, "default") for name in chosen),
+        )
+
+
+def partition_hosts(cluster: Cluster) -> Iterator[Clash]:
+    """A job of several hosts finds one network and one kind of GPU, whichever hosts of its partition it gets."""
+    for name, partition in cluster.partitions.items():
+        groups = {
+            group: cluster.nodes[group]
+            for group in partition.nodes
+            if group in cluster.nodes and cluster.nodes[group].role == "compute"
+        }
+        if sum(len(group.names()) for group in groups.values()) > 1 and partition.max_nodes != 1:
+            yield from _two_networks(name, groups)
+            yield from _mixed(name, groups)
+    yield from _idle(cluster)
+
+
+def _two_networks(name: str, groups: dict[str, NodeGroup]) -> Iterator[Clash]:
+    on = [group for group, one in groups.items() if "compute" in one.addresses]
+    off = [group for group, one in groups.items() if "compute" not in one.addresses]
+    if on and off:
+        yield Clash(
+            "two-networks",
+            f"partition `{name}` holds {names(on)} on the compute network and {names(off)} that "
+            f"{'is' if len(off) == 1 else 'are'} not: a training over both would not find its peers",
+            "make a partition for each, or give all of them an address on the compute network",
+            tuple(("nodes", group, "addresses") for group in (on[0], *off)),
+        )
+
+
+def _mixed(name: str, groups: dict[str, NodeGroup]) -> Iterator[Clash]:
+    """Hosts without GPUs are never given to a job that asks for some."""
+    kinds: dict[tuple[str, int | None], str] = {}
+    for group_name, group in groups.items():
+        if group.gpus:
+            kinds.setdefault((group.gpus.model, group.gpus.memory), group_name)
+    if len(kinds) > 1:
+        said = " and ".join(f"{model}{f' {format_size(size)}' if size else ''}" for model, size in kinds)
+        yield Clash(
+            "mixed-gpus",
+            f"partition `{name}` mixes {said}: a training over both goes at the pace of the slower, "
+            "and with the memory of the smaller",
+            "make a partition for each kind, or set `max_nodes: 1` so that no job has both",
+            tuple(("nodes", group, "gpus", "model") for group in kinds.values()),
+        )
+
+
+def _idle(cluster: Cluster) -> Iterator[Clash]:
+    used = {group for partition in cluster.partitions.values() for group in partition.nodes}
+    for name, group in cluster.nodes.items():
+        if group.role == "compute" and name not in used:
+            first = next(iter(cluster.partitions), "NAME")
+            yield Clash(
+                "group-without-partition",
+                f"node group `{name}` is in no partition, so no job would ever run there",
+                f"add `{name}` to partitions.{first}.nodes, or make a partition for it",
+                (("nodes", name), ("partitions",)),
+            )
+
+
+def partition_teams(cluster: Cluster) -> Iterator[Clash]:
+    """No team with members is left out of all partitions."""
+    lists = [partition.teams for partition in cluster.partitions.values()]
+    if not lists or not all(lists) or not {team for teams in lists for team in teams} <= set(cluster.teams):
+        return  # a partition without a list is open to all; a name that is unknown was to be one of them
+    members = {team for user in cluster.users.values() for team in (user.team, *user.also_in)}
+    for name in cluster.teams:
+        if name in members and not any(name in teams for teams in lists):
+            first = next(iter(cluster.partitions))
+            yield Clash(
+                "team-shut-out",
+                f"every partition lists its teams, and `{name}` is in no list: its members could run nothing",
+                f"add `{name}` to partitions.{first}.teams or another's",
+                (("teams", name), *(("partitions", one, "teams") for one in cluster.partitions)),
+            )
+
+
+def partition_qos(cluster: Cluster) -> Iterator[Clash]:
+    """Each quality of service of a partition exists, and each side of team and quality has another side."""
+    known = [NORMAL, *(name for name in cluster.qos if name != NORMAL)]
+    for name, partition in cluster.partitions.items():
+        for index, one in enumerate(partition.qos):
+            at = ("partitions", name, "qos", index)
+            if one not in known:
+                yield unknown(f"partition `{name}`", "quality of service", one, known, (at, ("qos",)))
+            elif not _who(cluster, partition, one):
+                yield Clash(
+                    "qos-unusable",
+                    f"partition `{name}` takes qos `{one}`, but no team that may use the one may name the other",
+                    f"add a team of partitions.{name}.teams to qos.{one}.teams, or take `{one}` out here",
+                    (at, ("qos", one, "teams"), ("partitions", name, "teams")),
+                )
+        yield from _left_out(cluster, name, partition)
+
+
+def _who(cluster: Cluster, partition: Partition, qos: str) -> set[str]:
+    """Teams that may use the partition and name the quality of service."""
+    found = set(partition.teams or cluster.teams)
+    allowed = cluster.qos[qos].teams if qos in cluster.qos else ()
+    return found & set(allowed) if allowed else found
+
+
+def _left_out(cluster: Cluster, name: str, partition: Partition) -> Iterator[Clash]:
+    """Teams that the partition lists, and that may name nothing there."""
+    listed = [one for one in partition.qos if one in cluster.qos or one == NORMAL]
+    for index, team in enumerate(partition.teams):
+        if listed and not any(team in _who(cluster, partition, one) for one in listed):
+            yield Clash(
+                "qos-unusable",
+                f"team `{team}` may use partition `{name}`, but may name no quality of service that it takes",
+                f"add `{team}` to the teams of one of {', '.join(listed)}, or take it out here",
+                (("partitions", name, "teams", index), ("partitions", name, "qos")),
+            )
+
+
+# As provision/render makes RealMemory: the kernel and firmware keep 1/32 of what is built in.
+_KEPT = 32
+_OF_GPUS = ("gpus_per_node", "headroom_percent", "cpus_per_gpu", "memory_per_gpu")
+
+
+def job_defaults(cluster: Cluster) -> Iterator[Clash]:
+    """The default time is within the longest, and every GPU of a host finds its CPUs and memory."""
+    for name, partition in cluster.partitions.items():
+        yield from _time(name, partition)
+        groups = {
+            group: cluster.nodes[group]
+            for group in partition.nodes
+            if group in cluster.nodes and cluster.nodes[group].role == "compute"
+        }
+        if groups and not any(group.gpus for group in groups.values()):
+            yield from _no_gpus(name, partition)
+            continue
+        for group_name, group in groups.items():
+            yield from _cpus(name, partition, group_name, group)
+            yield from _memory(name, partition, group_name, group)
+
+
+def _time(name: str, partition: Partition) -> Iterator[Clash]:
+    if partition.default_time is not None and partition.default_time > partition.max_time:
+        longest = format_duration(partition.max_time)
+        yield Clash(
+            "default-time",
+            f"partition `{name}` gives a job {format_duration(partition.default_time)} by default, "
+            f"and {longest} at most",
+            f"set default_time to {longest} or less",
+            (("partitions", name, "default_time"), ("partitions", name, "max_time")),
+        )
+
+
+def _no_gpus(name: str, partition: Partition) -> Iterator[Clash]:
+    """Too many `gpus_per_node` is the finding of another rule."""
+    for field in _OF_GPUS[1:]:
+        if getattr(partition, field):
+            yield Clash(
+                "partition-without-gpus",
+                f"partition `{name}` has no GPUs, so {field} means nothing there",
+                f"take {field} out, or add a node group with GPUs",
+                (("partitions", name, field), ("partitions", name, "nodes")),
+            )
+
+
+def _cpus(name: str, partition: Partition, group_name: str, group: NodeGroup) -> Iterator[Clash]:
+    per, gpus = partition.cpus_per_gpu, group.gpus.count if group.gpus else 0
+    if per is not None and per * gpus > group.cpus.threads:
+        yield Clash(
+            "cpus-per-gpu",
+            f"{gpus} GPUs with {per} CPUs each are {per * gpus} CPUs, but a host of `{group_name}` "
+            f"has {group.cpus.threads}",
+            f"set cpus_per_gpu to {group.cpus.threads // gpus} or less, or take it out",
+            (("partitions", name, "cpus_per_gpu"), ("nodes", group_name, "cpus")),
+        )
+
+
+def _memory(name: str, partition: Partition, group_name: str, group: NodeGroup) -> Iterator[Clash]:
+    per, gpus = partition.memory_per_gpu, group.gpus.count if group.gpus else 0
+    room = group.memory * (_KEPT - 1) // _KEPT - group.memory_reserved
+    if per is not None and per * gpus > room > 0:
+        most = (
+            format_size(room // gpus // 2**30 * 2**30) if room // gpus >= 2**30 else format_size(room // gpus)
+        )
+        yield Clash(
+            "memory-per-gpu",
+            f"{gpus} GPUs with {format_size(per)} each take more than the {room / 2**30:.1f} GiB "
+            f"that a host of `{group_name}` has for jobs",
+            f"set memory_per_gpu to {most} or less, or take it out",
+            (("partitions", name, "memory_per_gpu"), ("nodes", group_name, "memory")),
         )

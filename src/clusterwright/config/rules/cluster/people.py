@@ -1,13 +1,13 @@
-"""Users and teams are told apart by their numbers."""
+"""Users, teams, qualities of service, and the accounting that enforces their limits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from clusterwright.config.clash import Clash, loops, members, names, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.people import User
-from clusterwright.config.rules._clash import Clash
-from clusterwright.config.rules._unknown import unknown
+from clusterwright.config.source import Loc
 
 
 def people(cluster: Cluster) -> Iterator[Clash]:
@@ -64,3 +64,163 @@ def _shared(section: str, field: str, numbers: Mapping[str, int]) -> Iterator[Cl
 def _free(numbers: Mapping[str, int], number: int) -> int:
     taken = set(numbers.values())
     return next(candidate for candidate in range(number, number + len(taken) + 1) if candidate not in taken)
+
+
+def teams(cluster: Cluster) -> Iterator[Clash]:
+    """Somebody is in each team, parents exist and end, and the shares of teams side by side add to something."""
+    parents = {name: team.parent for name, team in cluster.teams.items() if team.parent is not None}
+    for name, parent in parents.items():
+        if parent not in cluster.teams:
+            at = (("teams", name, "parent"), ("teams",))
+            yield unknown(f"team `{name}`", "team", parent, cluster.teams, at)
+    yield from _loops({name: (parent,) for name, parent in parents.items()})
+    yield from _empty(cluster, set(parents.values()))
+    yield from _without_shares(cluster)
+
+
+def _loops(parents: dict[str, tuple[str, ...]]) -> Iterator[Clash]:
+    for loop in loops(parents):
+        way = " of ".join(f"`{name}`" for name in (*loop, loop[0]))
+        yield Clash(
+            "team-loop",
+            f"team {way}: none of them hangs on the root, where shares begin",
+            f"take the `parent` out of one of {names(loop)}" if len(loop) > 1 else "take `parent` out",
+            tuple(("teams", name, "parent") for name in loop),
+        )
+
+
+def _empty(cluster: Cluster, parents: set[str]) -> Iterator[Clash]:
+    """A team that only holds other teams needs nobody of its own."""
+    members = {team for user in cluster.users.values() for team in (user.team, *user.also_in)}
+    for name in cluster.teams:
+        if name not in members and name not in parents:
+            yield Clash(
+                "team-empty",
+                f"nobody is in team `{name}`, so its share would be used by nobody",
+                f"add a user with `team: {name}`, or `also_in: [{name}]` to one who is there, or take it out",
+                (("teams", name), ("users",)),
+            )
+
+
+def _without_shares(cluster: Cluster) -> Iterator[Clash]:
+    beside: dict[str | None, list[str]] = {}
+    for name, team in cluster.teams.items():
+        beside.setdefault(team.parent, []).append(name)
+    for parent, siblings in beside.items():
+        if all(cluster.teams[name].shares == 0 for name in siblings):
+            under = f" under `{parent}`" if parent else ""
+            yield Clash(
+                "shares-nothing",
+                f"the shares of {names(siblings)}{under} add to 0, so there is nothing to divide",
+                "give one of them `shares` of 1 or more" if len(siblings) > 1 else "give it `shares: 1`",
+                tuple(("teams", name, "shares") for name in siblings),
+            )
+
+
+def team_limits(cluster: Cluster) -> Iterator[Clash]:
+    """What one member or one job may take is no more than what all may take together."""
+    for name, team in cluster.teams.items():
+        yield from _over(("teams", name), "max_gpus_per_user", team.max_gpus_per_user, team.max_gpus)
+    for name, qos in cluster.qos.items():
+        yield from _over(("qos", name), "max_gpus_per_user", qos.max_gpus_per_user, qos.max_gpus)
+        yield from _over(("qos", name), "max_gpus_per_job", qos.max_gpus_per_job, qos.max_gpus)
+
+
+def _over(at: tuple[str, str], field: str, part: int | None, whole: int | None) -> Iterator[Clash]:
+    """A whole of 0 shuts everything for a while, whatever its parts say."""
+    if part is not None and whole and part > whole:
+        yield Clash(
+            "limit-over-limit",
+            f"{at[0]} `{at[1]}`: {field} is {part}, but max_gpus of all together is {whole}",
+            f"lower {field} to {whole} or less, or raise max_gpus",
+            ((*at, field), (*at, "max_gpus")),
+        )
+
+
+NORMAL = "normal"  # Slurm makes it with its database
+
+
+def qos(cluster: Cluster) -> Iterator[Clash]:
+    """What a quality of service preempts exists and never comes back at it, and its teams exist."""
+    known = [NORMAL, *(name for name in cluster.qos if name != NORMAL)]
+    for name, one in cluster.qos.items():
+        for index, other in enumerate(one.preempts):
+            if other not in known:
+                at = (("qos", name, "preempts", index), ("qos",))
+                yield unknown(f"qos `{name}`", "quality of service", other, known, at)
+        for index, team in enumerate(one.teams):
+            if team not in cluster.teams:
+                at = (("qos", name, "teams", index), ("teams",))
+                yield unknown(f"qos `{name}`", "team", team, cluster.teams, at)
+    for loop in loops({name: one.preempts for name, one in cluster.qos.items()}):
+        way = ", which preempts ".join(f"`{name}`" for name in (*loop[1:], loop[0]))
+        yield Clash(
+            "qos-loop",
+            f"qos `{loop[0]}` preempts {way}: their jobs would push each other aside without end",
+            f"take one `preempts` out of {names(loop)}",
+            tuple(("qos", name, "preempts") for name in loop),
+        )
+
+
+def qos_names(cluster: Cluster) -> Iterator[Clash]:
+    """Slurm writes names in lower case: two that differ by case would be one, and one not found again."""
+    for name in cluster.qos:
+        if name != name.lower():
+            yield Clash(
+                "qos-case",
+                f"slurmdbd keeps names of qualities of service in lower case, and would call `{name}` "
+                f"`{name.lower()}`",
+                f"call it `{name.lower()}`, here and where it is named",
+                (("qos", name),),
+            )
+
+
+_KEPT = (
+    ("partitions", "partition", ("qos", "headroom_percent")),
+    ("teams", "team", ("parent", "max_gpus", "max_gpus_per_user", "max_jobs")),
+    ("reservations", "reservation", ("teams",)),
+)
+_SWITCH = ("accounting", "enabled")
+
+
+def accounting(cluster: Cluster) -> Iterator[Clash]:
+    """The host of accounting is a control host; limits, qualities of service and head-room have it on."""
+    host = cluster.accounting.host
+    if host is not None:
+        yield from _host(cluster, host)
+    if cluster.accounting.enabled:
+        return
+    for what, at in _wants(cluster):
+        yield Clash(
+            "accounting-off",
+            f"{what} is kept by slurmdbd, and accounting is off",
+            "take it out, or set accounting.enabled to true",
+            (at, _SWITCH),
+        )
+
+
+def _host(cluster: Cluster, name: str) -> Iterator[Clash]:
+    at = ("accounting", "host")
+    control = list(members(cluster, "control"))
+    group = members(cluster).get(name)
+    if group is None:
+        yield unknown("accounting", "host", name, control, (at, ("nodes",)))
+    elif name not in control:
+        yield Clash(
+            "accounting-host",
+            f"accounting is to run on `{name}`, whose role is {cluster.nodes[group].role}",
+            f"name a control host: {', '.join(control)}" if control else "add a control host",
+            (at, ("nodes", group, "role")),
+        )
+
+
+def _wants(cluster: Cluster) -> Iterator[tuple[str, Loc]]:
+    """What is asked of accounting, and where."""
+    if cluster.accounting.host is not None:
+        yield "its host", ("accounting", "host")
+    yield from ((f"qos `{name}`", ("qos", name)) for name in cluster.qos)
+    for section, who, fields in _KEPT:
+        for name, one in getattr(cluster, section).items():
+            for field in fields:
+                if getattr(one, field) != type(one).model_fields[field].default:
+                    yield f"{field} of {who} `{name}`", (section, name, field)

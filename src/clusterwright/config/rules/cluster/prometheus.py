@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.distributions import is_rhel_kind
-from clusterwright.config.rules._clash import Clash
 
 TOO_OLD = frozenset(
     {"ubuntu-20.04"}

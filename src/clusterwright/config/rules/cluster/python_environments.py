@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import PurePosixPath
 
+from clusterwright.config.clash import Clash, is_within, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.environments import PythonEnvironment
-from clusterwright.config.rules._clash import Clash
-from clusterwright.config.rules._unknown import unknown
 
 _HERE = ("environments", "python")
 
@@ -18,7 +17,7 @@ def python_environments(cluster: Cluster) -> Iterator[Clash]:
     """No two in one place, all where every host sees them, each made by a member of its team."""
     wanted = cluster.environments.python
     for (name, one), (other, two) in combinations(wanted.items(), 2):
-        if _within(one.path, two.path) or _within(two.path, one.path):
+        if is_within(one.path, two.path) or is_within(two.path, one.path):
             yield Clash(
                 "environment-path",
                 f"environments `{name}` and `{other}` are in one place: {one.path} and {two.path}",
@@ -34,7 +33,7 @@ def _places(cluster: Cluster, name: str, one: PythonEnvironment) -> Iterator[Cla
     shared = [folder.path for folder in cluster.storage.values()]
     for field in ("path", "requirements", "wheels"):
         path = getattr(one, field)
-        if path and not any(_within(path, top) for top in shared):
+        if path and not any(is_within(path, top) for top in shared):
             yield Clash(
                 "folder-not-shared",
                 f"{path} is not on shared storage, so each host would have its own",
@@ -70,7 +69,3 @@ def _people(cluster: Cluster, name: str, one: PythonEnvironment) -> Iterator[Cla
             f"name one of {', '.join(members)}",
             ((*_HERE, name, "owner"), (*_HERE, name, "team")),
         )
-
-
-def _within(path: str, top: str) -> bool:
-    return PurePosixPath(path).is_relative_to(top)

@@ -7,11 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.rules._clash import Clash
-from clusterwright.config.source import dotted
-
-Loc = tuple[str | int, ...]
+from clusterwright.config.source import Loc, dotted
 
 
 def repeated(cluster: Cluster) -> Iterator[Clash]:

@@ -6,11 +6,9 @@ from calendar import monthrange, timegm
 from collections.abc import Iterator
 from itertools import combinations
 
+from clusterwright.config.clash import Clash, members, unknown
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import expand, fold
-from clusterwright.config.rules._clash import Clash
-from clusterwright.config.rules._members import members
-from clusterwright.config.rules._unknown import unknown
 from clusterwright.config.slurm import Reservation
 from clusterwright.units import DAY_S, WEEK_S, format_duration
 

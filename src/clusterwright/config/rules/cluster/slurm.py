@@ -1,12 +1,12 @@
-"""Slurm's ports are a range that is free and large enough."""
+"""Slurm's release, ports and further options."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clusterwright.config.clash import Clash, members
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.rules._clash import Clash
-from clusterwright.config.rules._members import members
+from clusterwright.config.slurm_keys import OURS, RELEASES, lint, release
 
 # Defaults of slurmctld, slurmd, slurmdbd (slurm.conf(5)), node_exporter, Prometheus and Alertmanager; and ours.
 USED = {
@@ -56,3 +56,49 @@ def _too_few(cluster: Cluster, ports: int) -> Iterator[Clash]:
             f"write at least [{first}, {first + needs - 1}]; some thousand serve many jobs at once",
             (_PORTS, ("nodes",)),
         )
+
+
+def slurm_known(cluster: Cluster) -> Iterator[Clash]:
+    """What is written for a release that never was would be a guess; newer ones than we know are let pass."""
+    of = release(cluster.software.slurm)
+    if of not in RELEASES and RELEASES[0] < of < RELEASES[-1]:
+        yield Clash(
+            "slurm-release",
+            f"there was no Slurm {of}; the releases are {', '.join(RELEASES[3:])}",
+            "write what `slurmd -V` says on a host, such as 22.05",
+            (("software", "slurm"),),
+        )
+
+
+_OPTIONS = ("slurm", "options")
+_VERSION = ("software", "slurm")
+
+
+def slurm_options(cluster: Cluster) -> Iterator[Clash]:
+    """A key that the file decides elsewhere, and one that this Slurm would die of or complain about."""
+    of = min(release(cluster.software.slurm), RELEASES[-1])
+    for key, value in cluster.slurm.options.items():
+        at = (*_OPTIONS, key)
+        field = OURS.get(key.lower())
+        if field is not None:
+            yield _ours(key, field, at)
+            continue
+        for finding in lint(f"{key}={value}", "slurm.conf", of):
+            yield Clash(
+                "slurm-key",
+                f"{finding.key}: {finding.what}",
+                "write it as the slurm.conf(5) of that release does, or leave it out",
+                (at, _VERSION),
+            )
+
+
+def _ours(key: str, field: str, at: tuple[str, ...]) -> Clash:
+    if field:
+        return Clash(
+            "slurm-key-ours",
+            f"{key} is written by us, from {field}",
+            f"set {field}, and leave this out",
+            (at,),
+        )
+    what = f"{key} is written by us: units, firewall, logs and folders rest on it"
+    return Clash("slurm-key-ours", what, "leave it out", (at,))

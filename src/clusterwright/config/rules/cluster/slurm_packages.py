@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.distributions import OLDEST, OWN_SLURM, can_be_built, has_own, is_rhel_kind, release
-from clusterwright.config.rules._clash import Clash
 
 _WHERE = (("software", "slurm"), ("os",))
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.rules._clash import Clash
-
-Loc = tuple[str | int, ...]
+from clusterwright.config.source import Loc
 
 # Slurm's release notes: topology/block came with 23.11, cgroup/v2 with 22.05.
 _BLOCK, _CGROUP2 = (23, 11), (22, 5)

@@ -1,4 +1,4 @@
-"""Folders are mounted where nothing else lives."""
+"""Shared folders: where they are mounted, with which options and quotas."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import PurePosixPath
 
+from clusterwright.config.clash import Clash, is_within
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.rules._clash import Clash
+from clusterwright.config.source import Loc
 from clusterwright.config.storage import Nfs
+from clusterwright.errors import did_you_mean
 from clusterwright.units import format_size
-
-Loc = tuple[str | int, ...]
 
 # hier(7), and what we keep on a host; a mount there would hide the system's files, or ours.
 _SYSTEM = (
@@ -58,7 +58,7 @@ def _hiding(cluster: Cluster, folders: list[tuple[str, Loc]]) -> Iterator[Clash]
             )
         if path == "/home" and _gives_homes(cluster, at):
             continue
-        system = path if path in _TOPS else next((top for top in _SYSTEM if _within(path, top)), None)
+        system = path if path in _TOPS else next((top for top in _SYSTEM if is_within(path, top)), None)
         if system:
             yield Clash(
                 "reserved-path",
@@ -86,7 +86,7 @@ def _served(cluster: Cluster) -> Iterator[Clash]:
     """A folder of the system is not for other hosts to read and write."""
     for name, folder in cluster.storage.items():
         export = folder.export if isinstance(folder, Nfs) else None
-        if export and (export == "/" or any(_within(export, top) for top in _SYSTEM)):
+        if export and (export == "/" or any(is_within(export, top) for top in _SYSTEM)):
             yield Clash(
                 "reserved-path",
                 f"`{name}` would serve {export} to every host, and there the system keeps its own files",
@@ -111,7 +111,7 @@ def _nested(folders: list[tuple[str, Loc]], only: list[tuple[str, Loc]] | None =
     for one, other in combinations(folders, 2):
         if only is not None and one not in only:
             continue
-        if _within(one[0], other[0]) or _within(other[0], one[0]):
+        if is_within(one[0], other[0]) or is_within(other[0], one[0]):
             yield Clash(
                 "paths-nested",
                 f"{one[0]} and {other[0]} are mounted over each other",
@@ -120,5 +120,89 @@ def _nested(folders: list[tuple[str, Loc]], only: list[tuple[str, Loc]] | None =
             )
 
 
-def _within(path: str, top: str) -> bool:
-    return PurePosixPath(path).is_relative_to(top)
+# nfs(5) and mount(8), and in the last line those of clients of filers' makers, which are near to them.
+_KNOWN = frozenset({
+    "ac", "acdirmax", "acdirmin", "acl", "acregmax", "acregmin", "actimeo", "async", "atime", "auto", "bg",
+    "clientaddr", "context", "cto", "defaults", "defcontext", "dev", "diratime", "exec", "fg", "fsc",
+    "fscontext", "group", "hard", "intr", "iversion", "lazytime", "local_lock", "lock", "lookupcache",
+    "loud", "mand", "max_connect", "migration", "minorversion", "mounthost", "mountport", "mountproto",
+    "mountvers", "namlen", "nconnect", "nfsvers", "noac", "noacl", "noatime", "noauto", "nocto", "nodev",
+    "nodiratime", "noexec", "nofail", "nofsc", "nogroup", "nointr", "noiversion", "nolazytime", "nolock",
+    "nomand", "nomigration", "noowner", "noposix", "nordirplus", "norelatime", "noresvport", "nosharecache",
+    "nosharetransport", "nosoftreval", "nostrictatime", "nosuid", "nosymfollow", "notrunkdiscovery",
+    "nouser", "nousers", "owner", "port", "posix", "proto", "rdirplus", "rdma", "relatime", "remount",
+    "resvport", "retrans", "retry", "ro", "rootcontext", "rsize", "rw", "sec", "sharecache",
+    "sharetransport", "silent", "sloppy", "soft", "softerr", "softreval", "strictatime", "suid", "sync",
+    "tcp", "tcp6", "timeo", "trunkdiscovery", "udp", "udp6", "user", "users", "v3", "v4", "vers", "write",
+    "wsize", "xprtsec",
+    "localports", "mdconnect", "noextend", "remoteports", "spread_reads", "spread_writes",
+})  # fmt: skip
+_REMEMBERS = ("actimeo", "acregmin", "acregmax", "acdirmin", "acdirmax")
+_NAME = 4  # letters; v42 and its like are near to too much
+
+
+def mount_options(cluster: Cluster) -> Iterator[Clash]:
+    """Only what is nearly one of them is refused: the site's client may know more than we do."""
+    for name, folder in cluster.storage.items():
+        for index, option in enumerate(folder.options if isinstance(folder, Nfs) else ()):
+            said, equals, value = option.partition("=")
+            meant = None if said in _KNOWN else did_you_mean(said, _KNOWN)
+            if meant and len(said) >= _NAME and "," not in option and "." not in said:
+                yield Clash(
+                    "mount-option",
+                    f"NFS knows no mount option `{said}`, and mount would refuse the folder on every host",
+                    f"did you mean `{meant}{equals}{value}`?",
+                    (("storage", name, "options", index),),
+                )
+        if isinstance(folder, Nfs):
+            yield from _contradicted(name, folder)
+
+
+def _contradicted(name: str, folder: Nfs) -> Iterator[Clash]:
+    """Remembering nothing is actimeo=0 and sync (nfs(5)); a time beside it says the opposite."""
+    times = [index for index, option in enumerate(folder.options) if option.partition("=")[0] in _REMEMBERS]
+    noac = [index for index, option in enumerate(folder.options) if option == "noac"]
+    if times and (folder.noac or noac):
+        asked = ("storage", name, "noac") if folder.noac else ("storage", name, "options", noac[0])
+        option = folder.options[times[0]]
+        yield Clash(
+            "noac-and-actimeo",
+            f"`{name}` is to remember nothing of files (noac) and to remember it for a time ({option})",
+            f"take one of them out; `{option}` alone is the cheaper",
+            (asked, ("storage", name, "options", times[0])),
+        )
+
+
+def quotas(cluster: Cluster) -> Iterator[Clash]:
+    """A served folder with a quota lies on a disk that we make, on a host of the cluster, which has none itself."""
+    for name, folder in cluster.storage.items():
+        if not isinstance(folder, Nfs) or folder.quota is None:
+            continue
+        at = ("storage", name, "quota")
+        group = next((key for key, one in cluster.nodes.items() if folder.server in one.names()), None)
+        if group is None:
+            message = f"`{name}` is served by {folder.server}, which is no host of this file"
+            yield Clash(
+                "quota-not-ours", message, "set quotas there, or take `quota` out", (at, (*at[:2], "server"))
+            )
+            continue
+        place = PurePosixPath(folder.export or folder.path)
+        disks = enumerate(cluster.nodes[group].disks)
+        on = next(
+            ((i, one) for i, one in disks if one.filesystem and place.is_relative_to(one.mount or "-")), None
+        )
+        if on is None:
+            message = f"{place} of {folder.server} lies on no disk that we make, so nothing counts there"
+            mend = (
+                f"add a disk with `mount: /srv/disk` and a `filesystem` to nodes.{group}.disks and serve a folder of "
+                f"it (`export: /srv/disk/{name}`), or take `quota` out"
+            )
+            yield Clash("quota-not-ours", message, mend, (at, ("nodes", group)))
+        elif on[1].quota:
+            message = f"`{name}` lies on a disk that has a quota of its own, and a file system has one"
+            yield Clash(
+                "quota-twice",
+                message,
+                "take one of them out",
+                (at, ("nodes", group, "disks", on[0], "quota")),
+            )

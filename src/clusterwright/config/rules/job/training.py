@@ -1,12 +1,12 @@
-"""A job's parallel groups fit its GPUs and its program."""
+"""How a job trains: its parallel layout, gradients and recovery."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusterwright.config.job import Job
+from clusterwright.config.clash import Clash
+from clusterwright.config.job import Gradients, Job
 from clusterwright.config.parallel import Parallel
-from clusterwright.config.rules._clash import Clash
 
 # What our own recipes do: all share weights, some deal out their layers, a LLaMA cuts matrices and sequences, too.
 _SHARDED = ("data", "micro_batch", "shard", "shard_group", "recompute")
@@ -136,3 +136,90 @@ def _named(cut: Parallel, *names: str) -> tuple[tuple[str, ...], ...]:
 
 def _clash(message: str, mend: str, at: tuple[tuple[str, ...], ...]) -> Clash:
     return Clash("parallel-mismatch", message, mend, at)
+
+
+def gradients(job: Job) -> Iterator[Clash]:
+    """One way of adding up, its own settings alone, and none where ranks meet each so many steps only."""
+    said = job.gradients
+    for name in ("rank", "warm_up"):
+        if said.compress != "power" and getattr(said, name) != Gradients.model_fields[name].default:
+            message = f"{name} is PowerSGD's, but compress is {said.compress}"
+            yield Clash(
+                "gradients-mismatch", message, "set `compress: power`, or take it out", _at(name, "compress")
+            )
+    if said.compress in ("int8", "power") and said.hierarchical:
+        message = f"`compress: {said.compress}` has no sum inside each host"
+        yield Clash("gradients-mismatch", message, "take hierarchical out", _at("hierarchical", "compress"))
+    if job.outer:
+        yield from _outer(job)
+
+
+def _outer(job: Job) -> Iterator[Clash]:
+    said, cut = job.gradients, job.parallel
+    if said.compress != "none" or said.hierarchical:
+        message = "with `outer` no gradient travels, but `gradients` says how"
+        mend = "take outer out, or compress and hierarchical; outer has `bits` of its own"
+        yield Clash(
+            "gradients-mismatch",
+            message,
+            mend,
+            (("outer",), *_at("compress" if said.compress != "none" else "hierarchical")),
+        )
+    if cut and (cut.shard != "none" or cut.replica > 1):
+        message = "with `outer` each GPU steps by itself, so each needs the whole model; `parallel` cuts it"
+        yield Clash(
+            "gradients-mismatch",
+            message,
+            "take outer out, or what cuts the model",
+            (("outer",), ("parallel",)),
+        )
+
+
+def _at(*names: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(("gradients", name) for name in names)
+
+
+_POLICY, _SPARES = ("recovery", "on_host_loss"), ("recovery", "spare_nodes")
+
+
+def recovery(job: Job) -> Iterator[Clash]:
+    """Spare hosts go with `spare`, a range of hosts with `shrink`, and the range holds `nodes`."""
+    policy, spares = job.recovery.on_host_loss, job.recovery.spare_nodes
+    if spares and policy != "spare":
+        message = f"spare_nodes is {spares}, but on host loss the job does `{policy}`"
+        yield Clash(
+            "spare-mismatch",
+            message,
+            "set `on_host_loss: spare`, or take spare_nodes out",
+            (_SPARES, _POLICY),
+        )
+    if policy == "spare" and not spares:
+        message = "on host loss a spare takes over, but no host is held ready"
+        yield Clash("spare-mismatch", message, "add `spare_nodes: 1`", (_POLICY, _SPARES))
+    if job.elastic is None:
+        return
+    if policy != "shrink":
+        message = f"the job has a range of hosts, but on host loss it does `{policy}`"
+        yield Clash(
+            "elastic-mismatch",
+            message,
+            "set `on_host_loss: shrink`, or take elastic out",
+            (("elastic",), _POLICY),
+        )
+    yield from _range(job)
+
+
+def _range(job: Job) -> Iterator[Clash]:
+    low, high = job.elastic.min_nodes if job.elastic else 1, job.elastic.max_nodes if job.elastic else None
+    if low > job.nodes:
+        message, mend = (
+            f"min_nodes is {low}, but the job has {job.nodes} hosts",
+            f"set min_nodes to {job.nodes} or less",
+        )
+        yield Clash("elastic-range", message, mend, (("elastic", "min_nodes"), ("nodes",)))
+    if high is not None and high < job.nodes:
+        message, mend = (
+            f"max_nodes is {high}, but the job has {job.nodes} hosts",
+            f"set max_nodes to {job.nodes} or more",
+        )
+        yield Clash("elastic-range", message, mend, (("elastic", "max_nodes"), ("nodes",)))
