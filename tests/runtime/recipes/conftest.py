@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-_spec = importlib.util.spec_from_file_location(
-    "ranks_of_the_runtime", HERE.parent / "conftest.py"
-)
+_spec = importlib.util.spec_from_file_location("ranks_of_the_runtime", HERE.parent / "conftest.py")
 _ranks = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_ranks)
 nursery, train = _ranks.nursery, _ranks.train
