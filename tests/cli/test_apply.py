@@ -12,17 +12,18 @@ from clusterwright.config.field import Cost
 from clusterwright.config.load import load_cluster
 from clusterwright.edge.fakes import FakeRemote
 from clusterwright.errors import WrightError
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.action import Action
 from clusterwright.provision.report import Change, HostReport, Report
 from clusterwright.provision.rollback import Listed, Undoable
 
 CLUSTER = load_cluster(Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml")
-CHANGE = Change("file:/etc/x", "rewrite", "--- /etc/x\n+++ /etc/x\n-a\n+b", Cost.RESTART)
+CHANGE = Change("file:/etc/x", "rewrite", "--- /etc/x\n+++ /etc/x\n-a\n+b", Cost.RESTART, (Verb.REWRITE,))
 
 
-def action(name, why="create", cost=Cost.LIVE):
+def action(name, verb=Verb.CREATE, cost=Cost.LIVE):
     """One change on two hosts."""
-    return Action(what=name, why=why, hosts="a[1-2]", cost=cost)
+    return Action(id=name, what=verb.value, verbs=(verb,), hosts="a[1-2]", cost=cost)
 
 
 def test_many_new_files_of_one_folder_are_one_line():
@@ -37,7 +38,7 @@ def test_many_new_files_of_one_folder_are_one_line():
 
 def test_a_cost_is_shown_when_it_is_one():
     """Live is the rule."""
-    assert plan_lines([action("unit:slurmd.service", "restart", Cost.RESTART)]) == [
+    assert plan_lines([action("unit:slurmd.service", Verb.RESTART, Cost.RESTART)]) == [
         "a[1-2]: unit:slurmd.service: restart  [restart]"
     ]
 
@@ -55,7 +56,7 @@ def test_without_a_terminal_nothing_is_agreed_to(monkeypatch, tmp_path):
 def test_the_outcome_names_what_failed_and_what_is_next(capsys):
     """Unreachable hosts are folded; the counts are of what was done."""
     down = [HostReport(name, reached=False, error=f"ssh: {name}: timed out") for name in ("a1", "a2")]
-    done = HostReport("a3", (Change("file:/etc/x", "rewrite", "", Cost.LIVE, done=True),))
+    done = HostReport("a3", (Change("file:/etc/x", "rewrite", "", Cost.LIVE, (Verb.REWRITE,), done=True),))
     show(Report((*down, done), dry=False, seconds=1.0), "wright apply c", after="", shown=True, json=False)
 
     said = capsys.readouterr().err.splitlines()
@@ -66,7 +67,7 @@ def test_the_outcome_names_what_failed_and_what_is_next(capsys):
 
 def test_hosts_that_were_left_out_are_named_and_pending(capsys):
     """Nothing failed: exit code 3 for those who ask, and the same command is what is next."""
-    change = Change("file:/etc/x", "rewrite", "", Cost.DRAIN)
+    change = Change("file:/etc/x", "rewrite", "", Cost.DRAIN, (Verb.REWRITE,))
     left = [HostReport(name, (change,), left_out="jobs run there: pass --drain") for name in ("a1", "a2")]
     report = Report(tuple(left), dry=False)
     show(report, "wright apply c", after="", shown=True, json=False)
@@ -113,7 +114,7 @@ def test_leave_to_reboot_is_leave_to_drain_and_brings_the_checks_of_a_boot():
 
 def test_what_is_done_with_hosts_is_said_before_it_is_asked(capsys):
     """Rebooted ones apart from those that are only drained; those that are left out are no part of it."""
-    boots = Change("package:driver", "1 -> 2", "", Cost.REBOOT)
+    boots = Change("package:driver", "1 -> 2", "", Cost.REBOOT, (Verb.UPGRADE,))
     report = Report(
         (
             HostReport("a", (boots,)), HostReport("b", (replace(boots, cost=Cost.DRAIN),)),

@@ -12,7 +12,7 @@ from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.work import read_answer
 
-CHANGE = {"id": "file:/etc/x", "what": "rewrite", "diff": "+a", "cost": "restart"}
+CHANGE = {"id": "file:/etc/x", "what": "rewrite", "verbs": ["rewrite"], "diff": "+a", "cost": "restart"}
 FACTS = {"interrupted": False, "job_steps": 0, "reached_at": ""}
 
 

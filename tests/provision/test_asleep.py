@@ -7,6 +7,7 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.edge.fakes import FakeClock, FakeRemote
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.asleep import KEPT, Asleep
 from clusterwright.provision.report import Change, HostReport, Report
 from clusterwright.provision.resources import File
@@ -58,7 +59,7 @@ ALL = ["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"]
 
 def done(*hosts):
     """A report of an apply that was well there."""
-    change = Change("file:/etc/x", "rewrite", "", Cost.LIVE, done=True)
+    change = Change("file:/etc/x", "rewrite", "", Cost.LIVE, (Verb.REWRITE,), done=True)
     return Report(tuple(HostReport(host, changes=(change,)) for host in hosts), dry=False)
 
 
@@ -140,7 +141,9 @@ def test_one_that_is_switched_off_meanwhile_has_not_failed(asleep):
 def test_what_was_not_done_is_not_kept(asleep):
     """A plan that was declined, a host that failed, one that was left out."""
     control = Control(dict.fromkeys(ALL, "idle"))
-    pending = HostReport("gpu-node1", changes=(Change("file:/etc/x", "rewrite", "", Cost.LIVE),))
+    pending = HostReport(
+        "gpu-node1", changes=(Change("file:/etc/x", "rewrite", "", Cost.LIVE, (Verb.REWRITE,)),)
+    )
     rows = (
         pending,
         HostReport("gpu-node2", error="no space"),

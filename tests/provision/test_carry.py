@@ -12,7 +12,7 @@ from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.carry import Care, carry_out
 from clusterwright.provision.work import Work
 
-RESTART = {"id": "file:/etc/x", "what": "rewrite", "diff": "", "cost": "restart"}
+RESTART = {"id": "file:/etc/x", "what": "rewrite", "verbs": ["rewrite"], "diff": "", "cost": "restart"}
 DRAIN = RESTART | {"cost": "drain"}
 FACTS = {"interrupted": False, "job_steps": 0, "reached_at": ""}
 COMPUTE = ["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"]

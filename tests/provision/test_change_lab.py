@@ -167,7 +167,7 @@ def test_diff_says_who_differs_and_why(site, capsys):
     capsys.readouterr()
     code = diff(site.file, exit_code=True, json=True)
     found = json.loads(capsys.readouterr().out)
-    rows = {(row["hosts"], row["what"]): row["cause"] for row in found["rows"]}
+    rows = {(row["hosts"], row["id"]): row["cause"] for row in found["rows"]}
     everyone = fold([host.name for host in load_cluster(site.file).hosts()])
 
     assert code == 3

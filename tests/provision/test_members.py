@@ -16,7 +16,14 @@ from clusterwright.provision.grow import Growth, grow, look
 from clusterwright.provision.shrink import Leave, leave, refuse_reserved, remembered
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
-CHANGE = {"id": "file:/etc/x", "what": "rewrite", "diff": "+a", "cost": "restart", "drift": "changed"}
+CHANGE = {
+    "id": "file:/etc/x",
+    "what": "rewrite",
+    "verbs": ["rewrite"],
+    "diff": "+a",
+    "cost": "restart",
+    "drift": "changed",
+}
 
 
 class Site:

@@ -193,7 +193,7 @@ def test_a_port_that_goes_away_shows_as_the_hosts_own_change(site):
     shutil.move(folder / "mlx5_1", folder.parent / "mlx5_1")
     try:
         looked = site.apply(dry_run=True)
-        rows = {row.what: row for row in drift(looked).rows}
+        rows = {row.id: row for row in drift(looked).rows}
         notes = [note for each in looked.hosts for note in each.notes]
     finally:
         shutil.move(folder.parent / "mlx5_1", folder / "mlx5_1")

@@ -13,9 +13,9 @@ from clusterwright.provision.reboot import BY_SYSTEMD, Reboots
 from clusterwright.provision.work import Work
 
 COMPUTE = ["gpu-node1", "gpu-node2", "gpu-node3", "gpu-node4"]
-DRIVER = {"id": "package:driver", "what": "1 -> 2", "diff": "", "cost": "reboot"}
-NCCL = {"id": "package:nccl", "what": "1 -> 2", "diff": "", "cost": "drain"}
-PLAIN = {"id": "file:/etc/x", "what": "rewrite", "diff": "", "cost": "live"}
+DRIVER = {"id": "package:driver", "what": "1 -> 2", "verbs": ["upgrade"], "diff": "", "cost": "reboot"}
+NCCL = {"id": "package:nccl", "what": "1 -> 2", "verbs": ["upgrade"], "diff": "", "cost": "drain"}
+PLAIN = {"id": "file:/etc/x", "what": "rewrite", "verbs": ["rewrite"], "diff": "", "cost": "live"}
 
 
 class Cluster:

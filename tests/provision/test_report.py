@@ -1,6 +1,7 @@
 """Reports: the same change of many hosts is one line."""
 
 from clusterwright.config.field import Cost
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.report import Change, HostReport, Report
 
 
@@ -9,34 +10,37 @@ def report(*hosts):
     return Report(hosts, dry=True)
 
 
-def change(what="rewrite", cost=Cost.LIVE, done=False):
+def change(*verbs, cost=Cost.LIVE, done=False):
     """One change of one file."""
-    return Change("file:/etc/x", what, "+a", cost, done)
+    return Change("file:/etc/x", "words for a reader", "+a", cost, verbs or (Verb.REWRITE,), done)
 
 
 def test_equal_changes_are_folded_and_others_are_not():
-    """By what, why, diff and cost."""
+    """By what they do, diff and cost."""
     found = report(
-        HostReport("a1", (change(),)), HostReport("a2", (change(),)), HostReport("a3", (change("create"),))
+        HostReport("a1", (change(),)), HostReport("a2", (change(),)), HostReport("a3", (change(Verb.CREATE),))
     ).actions()
 
-    assert [(action.hosts, action.why) for action in found] == [("a[1-2]", "rewrite"), ("a3", "create")]
+    assert [(action.hosts, action.verbs) for action in found] == [
+        ("a[1-2]", (Verb.REWRITE,)),
+        ("a3", (Verb.CREATE,)),
+    ]
 
 
 def test_only_what_ran_before_is_a_restart():
     """A first start is none, and neither is a restart that was not made."""
     units = (
-        change("restart for file:/x", done=True),
-        change("enable, start", done=True),
-        change("restart for file:/y"),
+        change(Verb.RESTART, done=True),
+        change(Verb.ENABLE, Verb.START, done=True),
+        change(Verb.RESTART),
     )
 
     assert HostReport("a1", units).restarts == 1
 
 
 def test_an_enabled_unit_that_restarts_counts():
-    """`enable, restart for ...`, also for several files."""
-    assert HostReport("a1", (change("enable, restart for file:/x, file:/y", done=True),)).restarts == 1
+    """One change may enable and restart."""
+    assert HostReport("a1", (change(Verb.ENABLE, Verb.RESTART, done=True),)).restarts == 1
 
 
 def test_a_drain_matters_only_where_jobs_run():

@@ -38,7 +38,13 @@ class Hosts:
             rows = [{"when": when, "source": "c.yaml", "to": "", "changed": 3} for when in self.kept[host]]
             return f"{ANSWER}{json.dumps(answer | {'applies': rows})}\n"
         if any(when >= order["to"] for when in self.kept[host]):
-            change = {"id": "file:/etc/x", "what": "rewrite as before", "diff": "", "cost": "live"}
+            change = {
+                "id": "file:/etc/x",
+                "what": "rewrite as before",
+                "verbs": ["rewrite"],
+                "diff": "",
+                "cost": "live",
+            }
             answer["changes"] = [change | {"done": order["mode"] == "apply"}]
         return f"{ANSWER}{json.dumps(answer)}\n"
 

@@ -4,6 +4,7 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.errors import WrightError
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.report import Change, HostReport
 from clusterwright.provision.waves import batch_size, waves
 
@@ -14,7 +15,8 @@ def to_do(costs=(), *, default=Cost.RESTART):
     """What each host needs; all hosts the same unless said otherwise."""
     chosen = dict.fromkeys(ALL, default) | dict(costs)
     return {
-        host: HostReport(host, (Change("file:/x", "rewrite", "", cost),)) for host, cost in chosen.items()
+        host: HostReport(host, (Change("file:/x", "rewrite", "", cost, (Verb.REWRITE,)),))
+        for host, cost in chosen.items()
     }
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from clusterwright.config.field import Cost
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.report import Change, HostReport
 from clusterwright.provision.way_back import way_back
 
@@ -12,7 +13,9 @@ NFT, ZONE = "file:/etc/clusterwright/firewall.nft", "file:/etc/firewalld/zones/c
 def seen(change=NFT, **other):
     """A host that ssh reached, with one change to make."""
     facts = {"reached_at": "10.77.0.11", "reached_port": "22", "came_from": "192.168.7.7"} | other
-    return HostReport("gpu-node1", changes=(Change(change, "create", "", Cost.LIVE, False),), **facts)
+    return HostReport(
+        "gpu-node1", changes=(Change(change, "create", "", Cost.LIVE, (Verb.CREATE,), False),), **facts
+    )
 
 
 @pytest.mark.parametrize("change", [NFT, ZONE])

@@ -12,6 +12,7 @@ from clusterwright.config.field import Cost
 from clusterwright.config.names import fold
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_CHANGES_PENDING, EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.action import Action
 from clusterwright.provision.carry import Care
 from clusterwright.provision.report import Report
@@ -80,17 +81,17 @@ def plan_lines(actions: Iterable[Action]) -> list[str]:
     lines: list[str] = []
     new: dict[tuple[str, str, str], list[str]] = {}
     for action in actions:
-        ours = action.what.startswith(f"file:{LIBRARY}/")  # code: its diff is for those who wrote it
-        if ours or (action.why == "create" and action.what.startswith("file:")):
-            folder = action.what.rpartition("/")[0]
-            new.setdefault((action.hosts, folder, action.why), []).append(action.what)
+        ours = action.id.startswith(f"file:{LIBRARY}/")  # code: its diff is for those who wrote it
+        if ours or (Verb.CREATE in action.verbs and action.id.startswith("file:")):
+            folder = action.id.rpartition("/")[0]
+            new.setdefault((action.hosts, folder, action.what), []).append(action.id)
             continue
         cost = "" if action.cost is Cost.LIVE else f"  [{action.cost}]"
-        lines.append(f"{action.hosts}: {action.what}: {action.why}{cost}")
+        lines.append(f"{action.hosts}: {action.id}: {action.what}{cost}")
         lines += [f"    {line}" for line in action.diff.splitlines() if not line.startswith(("--- ", "+++ "))]
-    for (hosts, folder, why), names in new.items():
+    for (hosts, folder, what), names in new.items():
         shown = names if len(names) <= FEW else [f"{folder}/: {len(names)} files"]
-        lines += [f"{hosts}: {name}: {why}" for name in shown]
+        lines += [f"{hosts}: {name}: {what}" for name in shown]
     return lines
 
 

@@ -64,11 +64,11 @@ def drift_lines(rows: Iterable[Row]) -> list[str]:
     lines: list[str] = []
     new: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
-        if row.cause == "new" and not row.what.startswith(("unit:", "records:")):
-            new.setdefault((row.hosts, row.what.rpartition("/")[0], row.why), []).append(row.what)
+        if row.cause == "new" and not row.id.startswith(("unit:", "records:")):
+            new.setdefault((row.hosts, row.id.rpartition("/")[0], row.why), []).append(row.id)
             continue
         cost = "" if row.cost is Cost.LIVE else f"  [{row.cost}]"
-        lines.append(f"{row.hosts}: {row.what}: {row.why}; {row.change}{cost}")
+        lines.append(f"{row.hosts}: {row.id}: {row.why}; {row.change}{cost}")
         shown = (line for line in row.diff.splitlines() if not line.startswith(("--- ", "+++ ")))
         lines += [f"    {line}" for line in shown]
     for (hosts, folder, why), names in new.items():

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clusterwright.config.field import Cost
+from clusterwright.onhost.provision.change import Verb
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One change: what, why, on which hosts (folded), what it costs running jobs, and how to undo it."""
+    """One change: of which resource, what it does, on which hosts (folded), its cost, and how to undo it."""
 
+    id: str
     what: str
-    why: str
+    verbs: tuple[Verb, ...]
     hosts: str
     cost: Cost
     undo: str = ""

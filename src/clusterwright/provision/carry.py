@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from clusterwright.config.field import Cost
 from clusterwright.config.names import fold
 from clusterwright.edge.ssh import fan_out
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.drain import Drains, Say
 from clusterwright.provision.reboot import BOOT_S, Look, Reboots, nothing_wrong
 from clusterwright.provision.report import HostReport, Report
@@ -164,7 +165,7 @@ def _rebooted(work: Work, found: dict[str, HostReport], care: Care) -> dict[str,
 
 def _new_slurmd(report: HostReport) -> bool:
     """True when a slurmd that runs is to be started anew."""
-    return any(one.id == "unit:slurmd.service" and "restart for" in one.what for one in report.changes)
+    return any(one.id == "unit:slurmd.service" and Verb.RESTART in one.verbs for one in report.changes)
 
 
 def _settled(found: dict[str, HostReport], drains: Drains, held: frozenset[str]) -> dict[str, HostReport]:

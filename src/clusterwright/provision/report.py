@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from clusterwright.config.field import Cost
 from clusterwright.config.names import fold
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.action import Action
 
 DISTURBING = {Cost.DRAIN, Cost.REBOOT, Cost.REBUILD}
@@ -21,6 +22,7 @@ class Change:
     what: str
     diff: str
     cost: Cost
+    verbs: tuple[Verb, ...]
     done: bool = False
     drift: str = (
         ""  # why, in a word of the agent's: new, found, changed, edited, missing, stopped, hardware, follows
@@ -79,7 +81,7 @@ class HostReport:
     @property
     def restarts(self) -> int:
         """Units that were running and were started anew."""
-        return sum(change.done and "restart for" in change.what for change in self.changes)
+        return sum(change.done and Verb.RESTART in change.verbs for change in self.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +124,12 @@ class Report:
 
     def actions(self) -> tuple[Action, ...]:
         """One for each distinct change, with all the hosts that it is for."""
-        found: dict[tuple[str, str, str, Cost], list[str]] = {}
+        found: dict[Action, list[str]] = {}
         for host in self.hosts:
-            for change in host.changes:
-                found.setdefault((change.id, change.what, change.diff, change.cost), []).append(host.host)
-        return tuple(
-            Action(what=name, why=what, hosts=fold(hosts), cost=cost, undo=_undo(name), diff=diff)
-            for (name, what, diff, cost), hosts in found.items()
-        )
+            for one in host.changes:
+                action = Action(one.id, one.what, one.verbs, "", one.cost, _undo(one.id), one.diff)
+                found.setdefault(action, []).append(host.host)
+        return tuple(replace(action, hosts=fold(hosts)) for action, hosts in found.items())
 
     def notes(self) -> tuple[tuple[str, str], ...]:
         """Each distinct note with all its hosts."""

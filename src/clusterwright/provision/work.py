@@ -15,6 +15,7 @@ from clusterwright.edge.clock import Clock
 from clusterwright.edge.processes import TIMED_OUT, Done
 from clusterwright.edge.ssh import SSH_FAILED, Remote
 from clusterwright.onhost.provision.agent import ANSWER
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.as_root import by_sudo
 from clusterwright.provision.bundle import Order, bundle, command
 from clusterwright.provision.report import Change, HostReport
@@ -102,7 +103,8 @@ def _off(now: float | None, sent: float, came: float) -> float:
 
 def _change(row: dict[str, Any]) -> Change:
     cost, drift = Cost(row["cost"]), row.get("drift", "")
-    return Change(row["id"], row["what"], row["diff"], cost, bool(row.get("done")), drift)
+    verbs = tuple(map(Verb, row["verbs"]))
+    return Change(row["id"], row["what"], row["diff"], cost, verbs, bool(row.get("done")), drift)
 
 
 def _silence(done: Done) -> str:

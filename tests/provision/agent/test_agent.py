@@ -59,6 +59,7 @@ def test_looking_changes_nothing(host):
         {
             "id": "file:/etc/app.conf",
             "what": "create",
+            "verbs": ["create"],
             "diff": "--- /etc/app.conf\n+++ /etc/app.conf\n@@ -0,0 +1 @@\n+one",
             "cost": "live",
             "drift": "new",

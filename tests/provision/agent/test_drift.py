@@ -7,7 +7,9 @@ import pwd
 import pytest
 
 from clusterwright.onhost.provision import agent, drift
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.host import Host
+from clusterwright.onhost.provision.units import look_unit
 from clusterwright.provision.bundle import _plain
 from clusterwright.provision.resources import Directory, File, Package, Unit
 
@@ -85,21 +87,33 @@ def test_what_nobody_wants_any_more_is_a_change_of_the_file(look):
 
 
 @pytest.mark.parametrize(
-    ("resource", "what", "cause"),
+    ("resource", "verbs", "cause"),
     [
-        (Unit(name="a.service"), "start", "stopped"),
-        (Unit(name="a.service"), "enable, start", "stopped"),
-        (Unit(name="a.service"), "restart for file:/x", "follows"),
-        (Package(name="a"), "install", "missing"),
+        (Unit(name="a.service"), [Verb.START], "stopped"),
+        (Unit(name="a.service"), [Verb.ENABLE, Verb.START], "stopped"),
+        (Unit(name="a.service"), [Verb.RESTART], "follows"),
+        (Package(name="a"), [Verb.INSTALL], "missing"),
     ],
 )
-def test_units_and_packages_of_an_earlier_apply(tmp_path, resource, what, cause):
+def test_units_and_packages_of_an_earlier_apply(tmp_path, resource, verbs, cause):
     """Wanted then as now, so somebody stopped or removed it; a restart only follows another change."""
     host = Host({"root": str(tmp_path), "resources": [_plain(resource)]})
     now = drift.digests(host)
     host.receipt["wanted"] = dict(now)
-    change = {"id": resource.id, "what": what}
+    change = {"id": resource.id, "verbs": verbs}
 
     assert drift.cause(host, change, now) == cause
     host.receipt["wanted"] = {}
     assert drift.cause(host, change, now) == ("follows" if cause == "follows" else "new")
+
+
+def test_a_path_that_contains_a_verb_changes_no_cause(tmp_path):
+    """The text names /etc/default/quickstart; the unit only follows the change of that file."""
+    unit = Unit(name="a.service", restart_on=("file:/etc/default/quickstart",))
+    host = Host({"root": str(tmp_path), "resources": [_plain(unit)]})
+    now = drift.digests(host)
+    host.receipt["wanted"] = dict(now)
+    running = {"ActiveState": "active", "UnitFileState": "enabled"}
+    change = look_unit(_plain(unit), running, set(unit.restart_on), set())
+
+    assert drift.cause(host, dict(change, id=unit.id), now) == "follows"

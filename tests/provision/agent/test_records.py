@@ -111,7 +111,7 @@ def test_silence_is_told_with_place_and_mend_and_holds_up_nobody(tmp_path, monke
     host = host_with(tmp_path, TEAM)
     monkeypatch.setattr(records, "READY_S", 0)
     (resource,) = host.resources
-    trouble = do_all(host, [resource], look(host, resource, {}) and [{"id": "records:accounts", "what": "x"}])
+    trouble = do_all(host, [resource], [dict(one, id="records:accounts") for one in look(host, resource, {})])
 
     assert trouble.blame == "host"
     assert "slurmdbd on control (127.0.0.1:1) does not answer" in str(trouble)

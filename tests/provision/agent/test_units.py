@@ -67,4 +67,8 @@ def test_a_unit_takes_the_place_of_another_only_where_that_one_is():
     change = look_unit(unit(), RUNNING, set(), set(), others)
 
     assert others == ["a.service"]
-    assert (change["what"], change["cost"]) == ("in place of a.service", "live")
+    assert (change["what"], change["replaces"], change["cost"]) == (
+        "in place of a.service",
+        ["a.service"],
+        "live",
+    )

@@ -1,13 +1,14 @@
 """What a look at the hosts found, folded."""
 
 from clusterwright.config.field import Cost
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.change.drift import drift
 from clusterwright.provision.report import Change, HostReport, Report
 
 
 def change(name, cause, cost=Cost.LIVE, diff=""):
     """One change of that cause."""
-    return Change(name, "rewrite", diff, cost, drift=cause)
+    return Change(name, "rewrite", diff, cost, (Verb.REWRITE,), drift=cause)
 
 
 EDITED = change("file:/etc/a", "edited", Cost.RESTART, "-a\n+b")
@@ -32,7 +33,7 @@ def test_hosts_with_the_same_difference_are_one_row():
     other = change("file:/etc/a", "edited", Cost.RESTART, "-a\n+c")
     found = of(a1=[FILE, EDITED], a2=[FILE, EDITED], a3=[other], a4=[])
 
-    assert [(row.hosts, row.what, row.cause) for row in found.rows] == [
+    assert [(row.hosts, row.id, row.cause) for row in found.rows] == [
         ("a[1-2]", "file:/etc/a", "edited"),
         ("a3", "file:/etc/a", "edited"),
         ("a[1-2]", "file:/etc/b", "changed"),

@@ -30,6 +30,7 @@ from clusterwright.onhost.provision import (
     undo,
     units,
 )
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.derive import derived
 from clusterwright.onhost.provision.disk import sync_disk, write_private
 from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read
@@ -123,7 +124,7 @@ def keep(host: Host, changes: List[Json]) -> None:
     for change in changes:
         kind, _, name = change["id"].partition(":")
         if kind in ("unit", "gone-unit"):
-            names += [name, *change["what"].partition(units.IN_PLACE_OF)[2].split()]
+            names += [name, *change.get("replaces", ())]
     names = [name for name in names if "unit:" + name not in host.kept]
     states = units.show([name for name in names if name not in host.states])
     undo.keep_units(host, {name: states.get(name) or host.states[name] for name in names})
@@ -140,7 +141,7 @@ def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> No
     for change in changes:
         entry = {"doing": change["id"], "cost": change["cost"]}
         entry.update({"sha256": sums[change["id"]]} if change["id"] in sums else {})
-        note(journal, entry, lasting=change["id"] in read_by_units and change["what"] != "create")
+        note(journal, entry, lasting=change["id"] in read_by_units and change["verbs"] != [Verb.CREATE])
         reboots.owe(host, change)
         try:
             for trial in [one for one in trials if change["id"] in one["files"]]:
@@ -160,18 +161,16 @@ def alone_of(host: Host) -> List[str]:
 
 def settle_units(host: Host, changes: List[Json], journal: "IO[str]", *, more: bool) -> Optional[ChangeError]:
     """All units in few calls; unless there are more to come, from here on no restart is owed."""
-    named = [
-        (change["id"].partition(":")[2], change["what"]) for change in changes if change["id"] != "systemd"
-    ]
-    for name, _what in named:
-        note(journal, {"doing": "unit:" + name})
+    of_units = [change for change in changes if change["id"] != "systemd"]
+    for change in of_units:
+        note(journal, {"doing": change["id"]})
     alone = alone_of(host)
     new_files = any(folder.startswith(host.at("/etc/systemd/system")) for folder in host.touched)
     wait_s = (
         0 if more else units.SETTLE_S
     )  # those that wait for a record are started last, and looked at with these
     trouble = units.do_units(
-        named, read_again=len(named) < len(changes), new_files=new_files, alone=alone, wait_s=wait_s
+        of_units, read_again=len(of_units) < len(changes), new_files=new_files, alone=alone, wait_s=wait_s
     )
     for change in changes:
         change["done"] = trouble is None or change["id"].partition(":")[2] not in alone

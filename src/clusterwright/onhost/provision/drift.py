@@ -8,6 +8,7 @@ import hashlib
 import json
 from typing import Dict
 
+from clusterwright.onhost.provision.change import Verb
 from clusterwright.onhost.provision.host import Host, Json, read
 
 AS_IT_FOLLOWS = ("systemd", "gone", "gone-unit", "gone-user")  # kinds of change that no resource asks for
@@ -36,11 +37,7 @@ def cause(host: Host, change: Json, now: Dict[str, str]) -> str:
     if kind in AS_IT_FOLLOWS:
         return "follows" if kind == "systemd" else "changed"
     before = host.receipt.get("wanted", {}).get(change["id"])
-    if (
-        kind == "unit"
-        and "start" not in change["what"].replace("restart", "")
-        and "enable" not in change["what"]
-    ):
+    if kind == "unit" and not {Verb.START, Verb.ENABLE}.intersection(change["verbs"]):
         return "follows"
     if before is None:
         there = kind == "file" and read(host.at(name)) is not None
@@ -63,4 +60,4 @@ def of_file(host: Host, change: Json, *, same: bool) -> str:
         return "edited"
     if not same:
         return "changed"
-    return "hardware" if change["what"].startswith("rewrite") else "edited"
+    return "hardware" if Verb.REWRITE in change["verbs"] else "edited"

@@ -12,6 +12,7 @@ import pwd
 import re
 from typing import List, Optional
 
+from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read, run
 
 TRIAL = ".wright-trial-"
@@ -91,17 +92,19 @@ def look_file(host: Host, resource: Json) -> Optional[Json]:
         raise ChangeError("it is a folder and should be a file")
     present = os.path.lexists(path)
     current = None if os.path.islink(path) else read(path)
-    what = ["create"] if not present else ["rewrite"] if current != wanted else []
-    what += look_rights(path, resource) if current is not None else []
-    if not what:
+    verbs = [Verb.CREATE] if not present else [Verb.REWRITE] if current != wanted else []
+    rights = look_rights(path, resource) if current is not None else []
+    what = ", ".join([verb.value for verb in verbs] + rights)
+    verbs += [Verb.SET_RIGHTS] if rights else []
+    if not verbs:
         return None
     diff = diff_of(resource["path"], current or b"", wanted) if current != wanted else ""
     if resource["secret"] and diff:
         diff = f"(secret {resource['secret']}: not shown)"
     another = current is not None and current != wanted  # owner and mode, or a new file, disturb nobody
     gentle = current is not None and is_gentle(resource["gentle"], current, wanted)
-    cost = "reconfigure" if gentle else resource["cost"]
-    return {"what": ", ".join(what), "diff": diff, "cost": cost if another else "live"}
+    cost = "live" if not another else "reconfigure" if gentle else resource["cost"]
+    return new_change(what, *verbs, diff=diff, cost=cost)
 
 
 def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
@@ -159,7 +162,7 @@ def accept(resource: Json, scratch: str) -> None:
 
 def is_tried(host: Host, trial: Json, changes: List[Json]) -> bool:
     """True when another content comes to files that something may already run on; bare hosts have none."""
-    others = [one["id"] for one in changes if one["what"].partition(", ")[0] in ("create", "rewrite")]
+    others = [one["id"] for one in changes if {Verb.CREATE, Verb.REWRITE}.intersection(one["verbs"])]
     paths = [name.partition(":")[2] for name in trial["files"]]
     return bool(set(others) & set(trial["files"])) and any(os.path.exists(host.at(path)) for path in paths)
 
@@ -209,9 +212,9 @@ def look_directory(host: Host, resource: Json) -> Optional[Json]:
     if not os.path.isdir(path):
         if not resource["parents"] and not os.path.isdir(os.path.dirname(path)):
             raise ChangeError(f"{os.path.dirname(resource['path'])} is not there: mount it, or make it")
-        return {"what": "create", "diff": "", "cost": "live"}
+        return new_change("create", Verb.CREATE)
     wrong = look_rights(path, resource)
-    return {"what": ", ".join(wrong), "diff": "", "cost": "live"} if wrong else None
+    return new_change(", ".join(wrong), Verb.SET_RIGHTS) if wrong else None
 
 
 def do_directory(host: Host, resource: Json) -> None:
@@ -227,7 +230,7 @@ def look_symlink(host: Host, resource: Json) -> Optional[Json]:
     current = os.readlink(path) if os.path.islink(path) else "a file" if os.path.exists(path) else "nothing"
     if current == resource["target"]:
         return None
-    return {"what": f"link {current} -> {resource['target']}", "diff": "", "cost": "live"}
+    return new_change(f"link {current} -> {resource['target']}", Verb.LINK)
 
 
 def do_symlink(host: Host, resource: Json) -> None:

@@ -10,6 +10,7 @@ import re
 import time
 from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
+from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import STATE, Host, Json, must, read, run
 
@@ -86,13 +87,13 @@ def look_packages(host: Host) -> List[Json]:
         version = there.get(package["name"], ("", False))[0]
         if not version:
             old = in_place_of(there, package)
-            what, cost = (
-                (f"install in place of {', '.join(old)}", package["cost"]) if old else ("install", "live")
-            )
-            changes.append({"id": package["id"], "what": what, "diff": "", "cost": cost})
+            what = f"install in place of {', '.join(old)}" if old else "install"
+            change = new_change(what, Verb.INSTALL, cost=package["cost"] if old else "live")
+            changes.append(dict(change, id=package["id"]))
         elif not (fits(version, package["version"]) and package["built_for"] in version):
             what = f"{re.sub('^0:', '', version)} -> {package['version']}"
-            changes.append({"id": package["id"], "what": what, "diff": "", "cost": package["cost"]})
+            change = new_change(what, Verb.UPGRADE, cost=package["cost"])
+            changes.append(dict(change, id=package["id"]))
     return changes
 
 
@@ -179,7 +180,7 @@ def look_hold(host: Host, resource: Json) -> Optional[Json]:
     coming = {change["id"].partition(":")[2] for change in look_packages(host)}
     free = [name for name, (_version, held) in there.items() if not held]
     names = sorted(set(matching(free, resource["patterns"])) | set(matching(coming, resource["patterns"])))
-    return {"what": "hold " + ", ".join(names), "diff": "", "cost": "live"} if names else None
+    return new_change("hold " + ", ".join(names), Verb.HOLD) if names else None
 
 
 def matching(names: Iterable[str], patterns: List[str]) -> List[str]:

@@ -7,6 +7,7 @@ import hashlib
 from typing import Callable, Container, Dict, List, Optional
 
 from clusterwright.onhost.provision import drift, files, hardware, packages, records, system, units
+from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.derive import derived
 from clusterwright.onhost.provision.host import ChangeError, Host, Json, read
 from clusterwright.onhost.provision.storage import disks, mountpoint
@@ -29,6 +30,7 @@ LOOK: Dict[str, Look] = {
 
 # The system's own, which we only reload: without sshd nobody would reach the host any more.
 ALWAYS = ("ssh.service", "sshd.service", "systemd-journald.service")
+READ_UNIT_FILES = dict(new_change("read the unit files again", Verb.DAEMON_RELOAD), id="systemd")
 
 
 def plan(host: Host) -> List[Json]:
@@ -50,11 +52,6 @@ def plan(host: Host) -> List[Json]:
 def of_kinds(host: Host, kinds: Container[str]) -> List[Json]:
     """The resources of these kinds, in the order given."""
     return [resource for resource in host.resources if resource["kind"] in kinds]
-
-
-def live(name: str, what: str) -> Json:
-    """A change without a diff that costs running jobs nothing."""
-    return {"id": name, "what": what, "diff": "", "cost": "live"}
 
 
 def looked(host: Host, resources: List[Json]) -> List[Json]:
@@ -83,7 +80,7 @@ def unit_changes(host: Host, wanted: List[Json], before: List[Json]) -> List[Jso
     states = host.states = units.show([unit["name"] for unit in wanted] + others)
     unread = any(state.get("NeedDaemonReload") == "yes" for state in states.values())
     unread = unread or any(change["id"].startswith("gone:/etc/systemd/system/") for change in before)
-    changes = [live("systemd", "read the unit files again")] if unread else []
+    changes = [READ_UNIT_FILES] if unread else []
     for unit in wanted:
         old = host.receipt.get("readers", {}).get(unit["name"], {}).get("restart_on", [])
         inputs = unit["restart_on"] + [name for name in old if name not in unit["restart_on"]]
@@ -102,7 +99,8 @@ def gone_units(host: Host) -> List[Json]:
     }
     ours = host.receipt["units"] + [name for name in host.started if name not in host.receipt["units"]]
     gone = [name for name in ours if name not in (*wanted, *ALWAYS) and units.is_loaded(name)]
-    return [dict(live("gone-unit:" + name, "stop, disable"), cost="restart") for name in gone]
+    stop = new_change("stop, disable", Verb.STOP, Verb.DISABLE, cost="restart")
+    return [dict(stop, id="gone-unit:" + name) for name in gone]
 
 
 def gone_files(host: Host) -> List[Json]:
@@ -115,7 +113,7 @@ def gone_files(host: Host) -> List[Json]:
             continue
         ours = (host.receipt["files"].get(path, {}).get("sha256"), host.written.get(path))
         if hashlib.sha256(content).hexdigest() in ours:
-            changes.append(live("gone:" + path, "remove"))
+            changes.append(dict(new_change("remove", Verb.REMOVE), id="gone:" + path))
         else:
             host.notes.append(f"{path} is wanted no more, but was edited since: left as it is")
     return changes

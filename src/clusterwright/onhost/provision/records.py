@@ -5,7 +5,7 @@ leaves the cluster file is told from one that somebody made by hand.
 """
 
 import json
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from clusterwright.onhost.provision import account_changes, reservations
 from clusterwright.onhost.provision.accounts import (
@@ -21,13 +21,13 @@ from clusterwright.onhost.provision.accounts import (
     told,
     words_for,
 )
+from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read
 from clusterwright.onhost.provision.sacctmgr import READY_S, Asked, answers, ask, read_answers
 from clusterwright.onhost.provision.storage import quotas
 
 MEMORY = STATE + "/records.json"
-BLIND = "compare"  # the change that stands for all, where the daemon does not answer while we look
 
 
 def begin(host: Host) -> Asked:
@@ -55,20 +55,21 @@ def look(host: Host, resource: Json, asked: Asked) -> List[Json]:
     rows = resource["rows"][1:]
     if have is None:
         # also without rows: a slurmctld that never ran ends where slurmdbd does not listen before it starts
-        return [change(f"{BLIND} {len(rows)} rows with those of slurmdbd, which does not answer yet")]
-    changes = [change(words) for words in differing(rows, have)]
+        what = f"compare {len(rows)} rows with those of slurmdbd, which does not answer yet"
+        return [new_change(what, Verb.COMPARE)]
+    changes = [new_change(words, verb) for verb, words in differing(rows, have)]
     return changes + (leaving(host, rows, have) if resource["name"] == "accounts" else [])
 
 
-def differing(rows: List[Json], have: Rows) -> List[str]:
-    """Words for each row that is missing or different; what a new member is comes with the membership."""
-    said = []
+def differing(rows: List[Json], have: Rows) -> List[Tuple[Verb, str]]:
+    """Verb and text for each row that is missing or different; what a new member is comes with the membership."""
+    said = []  # type: List[Tuple[Verb, str]]
     for row in rows:
         key = key_of(row)
         if key not in have:
-            said += [] if key[0] == "person" else ["create " + told(key)]
+            said += [] if key[0] == "person" else [(Verb.CREATE, "create " + told(key))]
         elif differences(row, have[key]):
-            said.append(f"{told(key)}: {words_for(differences(row, have[key]))}")
+            said.append((Verb.MODIFY, f"{told(key)}: {words_for(differences(row, have[key]))}"))
     return said
 
 
@@ -93,13 +94,8 @@ def leaving(host: Host, rows: List[Json], have: Rows) -> List[Json]:
                 f"{told(key)} is not in the file; it has jobs ({number}), and stays until they end"
             )
         else:
-            changes.append(dict(change("remove " + told(key)), cost="live"))
+            changes.append(new_change("remove " + told(key), Verb.REMOVE))
     return changes
-
-
-def change(what: str) -> Json:
-    """A change that costs running jobs nothing."""
-    return {"what": what, "diff": "", "cost": "live"}
 
 
 def ours(host: Host, name: str) -> List[Key]:
@@ -149,8 +145,8 @@ def do(host: Host, resource: Json, changes: List[Json]) -> None:
             away = [key for key in gone(rows[1:], have, mine) if not jobs_of(key, jobs)]
         account_changes.make(where["cluster"], rows[1:], have, away)
         for one in changes:
-            if one["what"].startswith(BLIND):
-                one["diff"] = "\n".join("+" + words for words in differing(rows[1:], have))
+            if Verb.COMPARE in one["verbs"]:
+                one["diff"] = "\n".join("+" + words for _verb, words in differing(rows[1:], have))
     for one in changes:
         one["done"] = True
 

@@ -8,6 +8,7 @@ import time
 from typing import Any, Dict, List, Optional
 
 from clusterwright.onhost.provision.accounts import Key
+from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import ChangeError, Json, must, run
 
 COMPARED = ("Nodes", "StartTime", "Duration", "Users", "Accounts", "Flags")
@@ -24,22 +25,18 @@ def look(host: Any, rows: List[Json], ours: List[Key]) -> List[Json]:
     have = shown()
     if have is None:
         what = f"compare {len(rows)} reservations with those of slurmctld, which does not answer yet"
-        return [change(what)] if rows else []
+        return [new_change(what, Verb.COMPARE)] if rows else []
     changes = []
     for row in rows:
         if is_over(row):
             host.notes.append(f"reservation {row['name']} is over: it may leave the file")
         elif row["name"] not in have:
-            changes.append(change(f"create reservation {row['name']}"))
+            changes.append(new_change(f"create reservation {row['name']}", Verb.CREATE))
         elif differences(row, have[row["name"]]):
             words = ", ".join(differences(row, have[row["name"]]))
-            changes.append(change(f"reservation {row['name']}: {words}"))
-    return changes + [change(f"remove reservation {name}") for name in away(rows, have, ours)]
-
-
-def change(what: str) -> Json:
-    """A change that costs running jobs nothing."""
-    return {"what": what, "diff": "", "cost": "live"}
+            changes.append(new_change(f"reservation {row['name']}: {words}", Verb.MODIFY))
+    gone = away(rows, have, ours)
+    return changes + [new_change(f"remove reservation {name}", Verb.REMOVE) for name in gone]
 
 
 def do(rows: List[Json], ours: List[Key]) -> None:

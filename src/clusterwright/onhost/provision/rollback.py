@@ -10,9 +10,10 @@ import os
 from typing import List, Optional, Set
 
 from clusterwright.onhost.provision import files, undo, units
+from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import state_of
 from clusterwright.onhost.provision.host import ChangeError, Host, Json, read
-from clusterwright.onhost.provision.plan import live, unit_changes
+from clusterwright.onhost.provision.plan import READ_UNIT_FILES, unit_changes
 
 PATHS = ("file", "directory", "symlink")
 
@@ -28,7 +29,7 @@ def plan(host: Host) -> List[Json]:
         if change:
             changes.append(dict(change, id=row["id"]))
     if any(change["id"].startswith("file:/etc/systemd/system/") for change in changes):
-        changes.append(live("systemd", "read the unit files again"))
+        changes.append(READ_UNIT_FILES)
     changes += readers(host, ours, changes)
     stay = [row["id"] for row in rows if row["id"].partition(":")[0] in undo.STAYS]
     if stay:
@@ -47,11 +48,11 @@ def stops(ours: Json) -> List[Json]:
     for name, state in states.items():
         stop = state.get("ActiveState") == "active" and not ours[name]["active"]
         disable = state.get("UnitFileState", "").startswith("enabled") and not ours[name]["enabled"]
-        words = ["stop"] * stop + ["disable"] * disable
-        if words:
-            changes.append(
-                dict(live("gone-unit:" + name, ", ".join(words)), cost="restart" if stop else "live")
-            )
+        verbs = [Verb.STOP] * stop + [Verb.DISABLE] * disable
+        if verbs:
+            what = ", ".join(verb.value for verb in verbs)
+            change = new_change(what, *verbs, cost="restart" if stop else "live")
+            changes.append(dict(change, id="gone-unit:" + name))
     return changes
 
 
@@ -66,7 +67,7 @@ def look(host: Host, row: Json, going: Set[str]) -> Optional[Json]:
     if kind == "sysctl":
         now = " ".join((read(host.at("/proc/sys/" + name.replace(".", "/"))) or b"").decode().split())
         if now != row["before"]["value"]:
-            return live(row["id"], f"{now or 'empty'} -> {row['before']['value']}")
+            return new_change(f"{now or 'empty'} -> {row['before']['value']}", Verb.SET)
     return None
 
 
@@ -84,22 +85,19 @@ def look_path(host: Host, row: Json, path: str) -> Optional[Json]:
     if now == before or before["kind"] == "other":
         return None
     if before["kind"] == "none":
-        return live(row["id"], "remove")
+        return new_change("remove", Verb.REMOVE)
     if before["kind"] != "file":
-        return live(row["id"], "as before")
+        return new_change("as before", Verb.RESTORE)
     old = b"" if now["kind"] != "file" else read(host.at(path)) or b""
     new = content(host, row)
     if now["kind"] == "file" and old == new:
-        return live(row["id"], "owner or mode as before")
+        return new_change("owner or mode as before", Verb.SET_RIGHTS)
     diff = f"(secret {row['secret']}: not shown)" if row.get("secret") else files.diff_of(path, old, new)
     gentle = files.is_gentle(row.get("gentle", ""), old, new)
+    if now["kind"] != "file":
+        return new_change("restore", Verb.RESTORE, diff=diff)
     cost = "reconfigure" if gentle else row.get("cost", "live")
-    there = now["kind"] == "file"
-    return {
-        "what": "rewrite as before" if there else "restore",
-        "diff": diff,
-        "cost": cost if there else "live",
-    }
+    return new_change("rewrite as before", Verb.REWRITE, diff=diff, cost=cost)
 
 
 def content(host: Host, row: Json) -> bytes:
@@ -115,7 +113,7 @@ def readers(host: Host, ours: Json, changes: List[Json]) -> List[Json]:
     """Units that read what changes, as of the last receipt or the one before; none is started that did not run."""
     known = dict(host.receipt.get("readers", {}))
     known.update(undo.receipt_before(host, host.bundle["to"]).get("readers", {}))
-    off = {change["id"].partition(":")[2] for change in changes if "stop" in change["what"].split(", ")}
+    off = {change["id"].partition(":")[2] for change in changes if Verb.STOP in change["verbs"]}
     states = units.show(list({**known, **ours}))
     loaded = [name for name, state in states.items() if state.get("LoadState") == "loaded" or name in ours]
     names = [name for name in loaded if name not in off]
@@ -123,14 +121,15 @@ def readers(host: Host, ours: Json, changes: List[Json]) -> List[Json]:
     wanted = [dict(known.get(name, idle), name=name, id="unit:" + name) for name in names]
     found = []
     for change in unit_changes(host, wanted, changes):
+        if change == READ_UNIT_FILES:
+            found += [] if change in changes else [change]
+            continue
         before = ours.get(change["id"].partition(":")[2], {})
-        words = [
-            word
-            for word in change["what"].split(", ")
-            if (word != "enable" or before.get("enabled")) and (word != "start" or before.get("active"))
-        ]
-        if words and change not in changes:
-            found.append(dict(change, what=", ".join(words)))
+        allowed = {Verb.ENABLE: before.get("enabled"), Verb.START: before.get("active")}
+        verbs = [verb for verb in change["verbs"] if allowed.get(verb, True)]
+        if verbs:
+            row = units.unit_change(verbs, change["inputs"], change["replaces"], change["cost"])
+            found.append(dict(row, id=change["id"]))
     return found
 
 
@@ -138,7 +137,7 @@ def make(host: Host, change: Json) -> None:
     """One step back."""
     kind, _, name = change["id"].partition(":")
     if kind == "gone-unit":
-        units.stop_unit(name, change["what"])
+        units.stop_unit(name, change["verbs"])
         return
     row = next(row for row in undo.since(host, host.bundle["to"]) if row["id"] == change["id"])
     if kind == "sysctl":

@@ -8,6 +8,7 @@ import os
 import pwd
 from typing import Dict, List, Optional
 
+from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, read
 
 EXPIRED = "1"  # shadow(5): days since 1970 after which nobody logs in; 1 because 0 has two meanings there
@@ -20,7 +21,7 @@ def look_group(_host: Host, resource: Json) -> Optional[Json]:
     except KeyError:
         taken = [group.gr_name for group in grp.getgrall() if group.gr_gid == resource["gid"]]
         refuse_taken(resource["gid"], taken)
-        return {"what": f"create with id {resource['gid']}", "diff": "", "cost": "live"}
+        return new_change(f"create with id {resource['gid']}", Verb.ADD)
     if gid != resource["gid"] and not resource["system"]:
         raise ChangeError(f"it has id {gid} here, {resource['gid']} in the file: change one by hand", "host")
     return None
@@ -48,7 +49,7 @@ def look_user(host: Host, resource: Json) -> Optional[Json]:
             resource["uid"], [one.pw_name for one in pwd.getpwall() if one.pw_uid == resource["uid"]]
         )
         groups = ", ".join([resource["group"], *resource["groups"]])
-        return {"what": f"create with id {resource['uid']} in {groups}", "diff": "", "cost": "live"}
+        return new_change(f"create with id {resource['uid']} in {groups}", Verb.ADD)
     if resource["system"]:
         return None  # who made it, made it for the daemon of that name
     if entry.pw_uid != resource["uid"]:
@@ -65,7 +66,7 @@ def look_user(host: Host, resource: Json) -> Optional[Json]:
     shadow = shadow_of(host).get(resource["name"], ["!", ""])
     what += ["unlock"] if shadow[1] == EXPIRED else []
     what += ["lock the password"] if not resource["password"] and shadow[0][:1] not in ("!", "*") else []
-    return {"what": ", ".join(what), "diff": "", "cost": "live"} if what else None
+    return new_change(", ".join(what), Verb.MODIFY) if what else None
 
 
 def missing_groups(resource: Json) -> List[str]:
@@ -114,7 +115,7 @@ def gone_users(host: Host) -> List[Json]:
     shadow = shadow_of(host)
     names = [name.partition(":")[2] for name in sorted(before) if name not in wanted]
     rows = [name for name in names if name in shadow and shadow[name][1] != EXPIRED]
-    return [{"id": "gone-user:" + name, "what": "lock", "diff": "", "cost": "live"} for name in rows]
+    return [dict(new_change("lock", Verb.LOCK), id="gone-user:" + name) for name in rows]
 
 
 def lock_user(name: str) -> None:
@@ -133,7 +134,7 @@ def look_sysctl(host: Host, resource: Json) -> Optional[Json]:
         why = "this kernel has none" if now is None else f"it is {now} and read-only here"
         host.notes.append(f"{resource['key']} is not set to {resource['value']}: {why}")
         return None
-    return {"what": f"{now or 'empty'} -> {resource['value']}", "diff": "", "cost": "live"}
+    return new_change(f"{now or 'empty'} -> {resource['value']}", Verb.SET)
 
 
 def do_sysctl(host: Host, resource: Json) -> None:
@@ -145,7 +146,7 @@ def do_sysctl(host: Host, resource: Json) -> None:
 def look_module(host: Host, resource: Json) -> Optional[Json]:
     """Not loaded, as far as /sys tells."""
     loaded = os.path.isdir(host.at("/sys/module/" + resource["name"].replace("-", "_")))
-    return None if loaded else {"what": "load", "diff": "", "cost": "live"}
+    return None if loaded else new_change("load", Verb.LOAD)
 
 
 def do_module(_host: Host, resource: Json) -> None:

@@ -4,13 +4,13 @@ Standard library only, Python 3.6 or later.
 """
 
 import time
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set
 
+from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import ChangeError, Json, must, run
 
 SHOWN = ("LoadState", "ActiveState", "UnitFileState", "NeedDaemonReload")
 SETTLE_S = 0.7  # slurmd with a key that it does not know was gone after 0.05 to 0.3 s (2 busy cores)
-IN_PLACE_OF = "in place of "
 CAN_BE_ENABLED = ("disabled", "")  # the rest is enabled, static, generated, an alias, or masked on purpose
 
 
@@ -42,51 +42,57 @@ def look_unit(
     """
     inputs = [name for name in unit["restart_on"] if name in changed]
     reload = unit["reload"] or (bool(inputs) and gentle.issuperset(inputs))
-    what = []  # type: List[str]
-    if state.get("UnitFileState", "") in CAN_BE_ENABLED:
-        what.append("enable")
+    verbs = [Verb.ENABLE] if state.get("UnitFileState", "") in CAN_BE_ENABLED else []
     if state.get("ActiveState") != "active":
-        what.append("start")
+        verbs.append(Verb.START)
     elif inputs:
-        what.append(f"{'reload' if reload else 'restart'} for {', '.join(inputs)}")
-    if others:
-        what.append(IN_PLACE_OF + " ".join(others))
-    if not what:
+        verbs.append(Verb.RELOAD if reload else Verb.RESTART)
+    verbs += [Verb.REPLACE] if others else []
+    if not verbs:
         return None
-    running = inputs and "start" not in what
-    cost = (
-        "restart" if running and not reload else "reconfigure" if running and not unit["reload"] else "live"
-    )
-    return {"what": ", ".join(what), "diff": "", "cost": cost}
+    gentle_reload = Verb.RELOAD in verbs and not unit["reload"]
+    cost = "restart" if Verb.RESTART in verbs else "reconfigure" if gentle_reload else "live"
+    return unit_change(verbs, inputs, others, cost)
+
+
+def unit_change(verbs: Sequence[Verb], inputs: Sequence[str], others: Sequence[str], cost: str) -> Json:
+    """The change of one unit: what it restarts or reloads for, and the units that it replaces."""
+    reasons = {
+        Verb.RELOAD: "reload for " + ", ".join(inputs),
+        Verb.RESTART: "restart for " + ", ".join(inputs),
+        Verb.REPLACE: "in place of " + " ".join(others),
+    }
+    what = ", ".join(reasons.get(verb, verb.value) for verb in verbs)
+    return dict(new_change(what, *verbs, cost=cost), inputs=list(inputs), replaces=list(others))
 
 
 def do_units(
-    changes: List[Tuple[str, str]],
+    changes: List[Json],
     *,
     read_again: bool,
     new_files: bool = True,
     alone: Sequence[str] = (),
     wait_s: float = SETTLE_S,
 ) -> Optional[ChangeError]:
-    """Name and what was planned, in one call each for all of them; what they replace goes last.
+    """The planned changes of units, in one call each for all of them; what they replace goes last.
 
     systemd reads its files again only where it must: that runs every generator, and costs a busy host seconds;
     a unit that is not loaded is read when it is started. A start is a restart: the unit's package may have
     started it since, with other files. The trouble of a unit that stands `alone` is given back, another's raised.
     """
-    verbs = [(name, {part.partition(" ")[0] for part in what.split(", ")}) for name, what in changes]
-    enabled = [name for name, words in verbs if "enable" in words]
-    started = [name for name, words in verbs if words & {"start", "restart"}]
-    reloaded = [name for name, words in verbs if "reload" in words]
+    verbs = {change["id"].partition(":")[2]: set(change["verbs"]) for change in changes}
+    enabled = [name for name, does in verbs.items() if Verb.ENABLE in does]
+    started = [name for name, does in verbs.items() if does & {Verb.START, Verb.RESTART}]
+    reloaded = [name for name, does in verbs.items() if Verb.RELOAD in does]
     if enabled:
         must(["systemctl", "enable", "--quiet", "--no-reload", "--", *enabled])
-    states = show([name for name, _what in changes] if new_files and not read_again else [])
+    states = show(list(verbs) if new_files and not read_again else [])
     if read_again or any(state.get("NeedDaemonReload") == "yes" for state in states.values()):
         must(["systemctl", "daemon-reload"])
     said = [ask_for("restart", started), ask_for("reload-or-restart", reloaded)]
     trouble = expect_running(started + reloaded, "".join(said), alone, wait_s)
-    for _name, what in changes:
-        for other in what.partition(IN_PLACE_OF)[2].split():
+    for change in changes:
+        for other in change["replaces"]:
             stop_unit(other)
     return trouble
 
@@ -121,10 +127,10 @@ def is_loaded(name: str) -> bool:
     return show([name])[name].get("LoadState") == "loaded"
 
 
-def stop_unit(name: str, what: str = "stop, disable") -> None:
+def stop_unit(name: str, verbs: Sequence[Verb] = (Verb.STOP, Verb.DISABLE)) -> None:
     """Stopped, not started again, or both."""
-    if what == "stop":
+    if Verb.DISABLE not in verbs:
         must(["systemctl", "stop", "--", name])
     else:
-        now = ["--now"] if "stop" in what else []
+        now = ["--now"] if Verb.STOP in verbs else []
         must(["systemctl", "disable", *now, "--quiet", "--", name])

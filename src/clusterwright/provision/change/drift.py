@@ -28,7 +28,7 @@ class Row:
     """One difference with all the hosts that have it."""
 
     hosts: str
-    what: str
+    id: str
     cause: str
     why: str
     change: str

@@ -7,6 +7,7 @@ import json
 import os
 from typing import List, Optional
 
+from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, run
 
 COLUMNS = "NAME,TYPE,SIZE,ROTA,RO,FSTYPE,LABEL,MOUNTPOINT"
@@ -25,7 +26,7 @@ def look_disks(host: Host, resource: Json) -> Optional[Json]:
     how = f"RAID {resource['raid']} of " if resource["raid"] != "none" else ""
     names = ", ".join(os.path.basename(path) for path in chosen)
     what = f"make {resource['filesystem']} {resource['label']} on {how}{names}"
-    return {"what": what, "diff": "", "cost": "live"}
+    return new_change(what, Verb.FORMAT)
 
 
 def do_disks(_host: Host, resource: Json) -> None:

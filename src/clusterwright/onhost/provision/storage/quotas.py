@@ -5,6 +5,7 @@ Standard library only, Python 3.6 or later. The same programs serve ext4 and XFS
 
 from typing import Dict, List, Optional, Tuple
 
+from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import ChangeError, Json, must, run
 
 KIB = 1024
@@ -19,15 +20,10 @@ def look(rows: List[Json]) -> List[Json]:
         ours = [row for row in rows if row["path"] == path]
         have = limits(path)
         if have is None:
-            changes.append(change(f"set {len(ours)} quotas on {path}"))
+            changes.append(new_change(f"set {len(ours)} quotas on {path}", Verb.SET))
         else:
-            changes += [change(f"{path}: {words}") for words in differing(ours, have)]
+            changes += [new_change(f"{path}: {words}", Verb.SET) for words in differing(ours, have)]
     return changes
-
-
-def change(what: str) -> Json:
-    """A change that costs running jobs nothing."""
-    return {"what": what, "diff": "", "cost": "live"}
 
 
 def differing(rows: List[Json], have: Dict[Key, int]) -> List[str]:
