@@ -21,10 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterwright.errors import WrightError
-from clusterwright.plan.memory.coefficients import Coefficients, of
-from clusterwright.plan.memory.overheads import outside
-from clusterwright.plan.memory.peak import peak
-from clusterwright.plan.memory.reported import Definition, reported
+from clusterwright.plan.memory.overheads import Coefficients, of, outside
+from clusterwright.plan.memory.peak import Definition, peak, reported
 from clusterwright.plan.predict.cells import Cells
 from clusterwright.plan.predict.infer_memory_notes import definition
 from clusterwright.plan.predict.known import Known

@@ -11,7 +11,7 @@ from bench.accuracy.scores import Off, Verdicts, verdicts
 from bench.accuracy.speed_rows import TABLES
 from clusterwright.errors import WrightError
 from clusterwright.plan import memory
-from clusterwright.plan.memory.coefficients import of
+from clusterwright.plan.memory.overheads import of
 from clusterwright.plan.predict.known import Known
 from clusterwright.plan.predict.runs import complete, run_of
 

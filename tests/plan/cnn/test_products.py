@@ -6,8 +6,7 @@ import pytest
 
 from clusterwright.catalog.cnn import network
 from clusterwright.catalog.models import architecture
-from clusterwright.plan.cnn.encoder import Encoder
-from clusterwright.plan.cnn.products import PASSES, demand
+from clusterwright.plan.cnn.products import PASSES, Encoder, demand
 
 
 @pytest.mark.parametrize("name", ["resnet50", "vgg16", "efficientnet-b0", "resnext101-32x4d"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.plan.cost.estimate import Estimate
+from clusterwright.plan.cost.figures import Estimate
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,7 @@
 import pytest
 
 from clusterwright.errors import WrightError
-from clusterwright.plan.cost.estimate import Estimate
-from clusterwright.plan.cost.figures import likely, refuse_nonsense
+from clusterwright.plan.cost.figures import Estimate, likely, refuse_nonsense
 
 
 def test_every_figure_that_cannot_be_is_told_at_once(inputs):

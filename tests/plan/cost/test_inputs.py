@@ -8,8 +8,7 @@ from clusterwright.catalog import Own, gpu
 from clusterwright.catalog.prices import Deal, price
 from clusterwright.errors import WrightError
 from clusterwright.plan.cost.figures import Figures
-from clusterwright.plan.cost.inputs import gather, server_of
-from clusterwright.plan.cost.usual import discounted
+from clusterwright.plan.cost.inputs import discounted, gather, server_of
 
 A100 = gpu("a100-sxm-80gb")
 

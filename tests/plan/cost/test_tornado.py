@@ -1,8 +1,8 @@
 """What drives a cost."""
 
 from clusterwright.plan.cost import owned
-from clusterwright.plan.cost.energy import co2_kg, kwh
 from clusterwright.plan.cost.figures import likely
+from clusterwright.plan.cost.report import co2_kg, kwh
 from clusterwright.plan.cost.tornado import ends, tornado
 
 

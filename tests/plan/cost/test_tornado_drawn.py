@@ -4,8 +4,7 @@ import re
 from dataclasses import fields
 
 from clusterwright.plan.cost.figures import Figures
-from clusterwright.plan.cost.tornado import Bar
-from clusterwright.plan.cost.tornado_drawn import NAMES, SHOWN, drawn
+from clusterwright.plan.cost.tornado import NAMES, SHOWN, Bar, drawn
 
 
 def test_every_figure_of_owning_has_its_words():

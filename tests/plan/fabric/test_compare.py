@@ -7,8 +7,7 @@ from clusterwright.catalog.own import Own
 from clusterwright.catalog.parts import switches
 from clusterwright.errors import WrightError
 from clusterwright.plan.fabric.cables import HALL, schedule
-from clusterwright.plan.fabric.compare import Wanted, compare
-from clusterwright.plan.fabric.cost import cost
+from clusterwright.plan.fabric.compare import Wanted, compare, cost
 from clusterwright.plan.fabric.design import design
 from clusterwright.plan.fabric.networks import networks
 from clusterwright.plan.fabric.parts import Kind, Switch

@@ -9,10 +9,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 
 from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.plan.fabric.cables import links
 from clusterwright.plan.fabric.clos import uplinks_for
 from clusterwright.plan.fabric.design import DEFAULTS, Options, design, largest
 from clusterwright.plan.fabric.parts import Kind, Switch
-from clusterwright.plan.fabric.wiring import links
 
 REFERENCE = Path(__file__).parents[3] / "bench" / "accuracy" / "published" / "fabric_reference.csv"
 GBIT = 10**9

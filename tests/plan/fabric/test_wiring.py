@@ -2,9 +2,9 @@
 
 from collections import Counter, defaultdict
 
+from clusterwright.plan.fabric.cables import leaf_of, links
 from clusterwright.plan.fabric.design import Options, design
 from clusterwright.plan.fabric.parts import Switch
-from clusterwright.plan.fabric.wiring import leaf_of, links
 
 NDR = Switch(64, 400 * 10**9)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterwright.plan.memory.flight import in_flight, microbatches
+from clusterwright.plan.memory.stage import in_flight, microbatches
 from clusterwright.plan.run import Schedule
 
 

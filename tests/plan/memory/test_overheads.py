@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from clusterwright.plan.memory.coefficients import stored
-from clusterwright.plan.memory.overheads import MIB, communicators, outside, workspace
+from clusterwright.plan.memory.overheads import MIB, communicators, outside, stored, workspace
 
 PLAIN = replace(stored(), rest=0.0, context=0.0)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.plan.memory import Fit, fits
-from clusterwright.plan.memory.coefficients import stored
+from clusterwright.plan.memory.overheads import stored
 from clusterwright.plan.prediction import Memory
 
 FITTED = replace(stored(), typical=0.04, spread=0.08)

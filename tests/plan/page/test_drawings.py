@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.plan.page.break_even import Line, break_even
+from clusterwright.plan.page.curves import Dot, Line, Point, break_even, scaling, scatter
 from clusterwright.plan.page.memory_bars import memory_bars
-from clusterwright.plan.page.scaling import Point, scaling
-from clusterwright.plan.page.scatter import Dot, scatter
 from clusterwright.plan.page.waterfall import parts, waterfall
 from clusterwright.plan.prediction import Memory, Time
 from clusterwright.units import GiB

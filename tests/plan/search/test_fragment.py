@@ -14,7 +14,7 @@ from clusterwright.launch.command import command
 from clusterwright.launch.parallel import variables
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Layout, Offload, Recompute, Run, Schedule, Training
-from clusterwright.plan.search.fragment import SHARD, fragment, section
+from clusterwright.plan.search.record import SHARD, fragment, section
 
 WORK = Training(architecture("llama3-8b"), 8192, 256)
 HEAD = "name: j\ncommand: [train.py]\ntime: 12h\n"

@@ -4,7 +4,7 @@ from clusterwright.catalog import architecture, gpu
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Training
-from clusterwright.plan.search import Options, search, sizes
+from clusterwright.plan.search import Options, meshes, search
 
 H100 = gpu("h100-sxm-80gb")
 
@@ -68,6 +68,6 @@ def test_nothing_that_divides_says_what_was_refused():
 
 def test_without_numpy_the_mend_is_the_extra(monkeypatch):
     """The search says what to install, before it begins."""
-    monkeypatch.setattr(sizes, "find_spec", lambda name: None)  # stands for a Python without numpy
+    monkeypatch.setattr(meshes, "find_spec", lambda name: None)  # stands for a Python without numpy
 
     assert refused(llama())[0].mend == 'pip install "clusterwright[plan]"'

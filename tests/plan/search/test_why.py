@@ -7,7 +7,7 @@ from clusterwright.plan.machines import machine
 from clusterwright.plan.prediction import Memory, Time
 from clusterwright.plan.run import Layout, Run, Training
 from clusterwright.plan.search import Family, Plan
-from clusterwright.plan.search.why import HOLDS, PARTS, loses, too_large
+from clusterwright.plan.search.answer import HOLDS, PARTS, loses, too_large
 
 RUN = Run(Training(architecture("llama3-8b"), 8192, 256), Layout(dp=8), machine(gpu("h100"), 8))
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clusterwright.catalog.prices import Deal, Price
 from clusterwright.errors import WrightError
-from clusterwright.plan.sizing.bill import Line, bill
+from clusterwright.plan.sizing.materials import Line, bill
 
 
 def price(low, likely, high, currency="USD"):

@@ -5,8 +5,7 @@ import pytest
 from clusterwright.catalog import architecture, gpu
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Offload, Training
-from clusterwright.plan.sizing.fewest import Means, fewest
-from clusterwright.plan.sizing.layouts import searched, with_offload
+from clusterwright.plan.sizing.fewest import Means, fewest, searched, with_offload
 from clusterwright.plan.sizing.workload import Workload
 
 SMALL = Training(architecture("llama2-7b"), 2048, 64, task="sft")

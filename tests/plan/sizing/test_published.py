@@ -5,8 +5,7 @@ import pytest
 from clusterwright.catalog import architecture, gpu
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Training
-from clusterwright.plan.sizing.fewest import Means, least_s, sized
-from clusterwright.plan.sizing.layouts import searched
+from clusterwright.plan.sizing.fewest import Means, least_s, searched, sized
 from clusterwright.plan.sizing.workload import Workload
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.plan.sizing.quantity import parse_count, parse_share
+from clusterwright.plan.sizing.workload import parse_count, parse_share
 from clusterwright.units import QuantityError
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from clusterwright.catalog import gpu
 from clusterwright.catalog.fp64 import fp64
-from clusterwright.plan.sizing.science import roof
+from clusterwright.plan.sizing.choices import roof
 
 
 def of(name):

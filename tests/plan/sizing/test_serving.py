@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.catalog import architecture, gpu
-from clusterwright.plan.sizing.serving import cache_bytes, serving, used_weights
+from clusterwright.plan.sizing.choices import cache_bytes, serving, used_weights
 
 
 def test_a_7b_model_on_an_l4():

@@ -15,7 +15,7 @@ from clusterwright.catalog.models import architecture
 from clusterwright.plan.run import Layout, Machine, Recompute, Run, Stack, Training
 from clusterwright.plan.speed import coefficients, layer, rates
 from clusterwright.plan.speed.attention import backward, forward
-from clusterwright.plan.speed.experts import sent_once
+from clusterwright.plan.speed.layers import sent_once
 from clusterwright.plan.speed.matmul import quantisation, seconds
 
 PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published" / "layer_times.csv"

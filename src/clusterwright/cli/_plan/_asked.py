@@ -59,7 +59,7 @@ def asked(work: Work, where: Where) -> tuple[Training, Machine]:
         WrightError: an unknown model or GPU, a bad rate or size, a cluster file that cannot be used: all at once.
     """
     from clusterwright.errors import EXIT_USAGE, WrightError
-    from clusterwright.plan.search.sizes import no_sizes
+    from clusterwright.plan.search.meshes import no_sizes
 
     sizes = {
         "seq": work.seq, "global-batch": work.global_batch, "gpus": where.gpus, "nics": where.nics,

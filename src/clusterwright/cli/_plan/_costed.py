@@ -18,7 +18,7 @@ from clusterwright.plan.cost.report import Costs, Way, costs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clusterwright.plan.cost.estimate import Estimate
+    from clusterwright.plan.cost.figures import Estimate
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def _wanted(join: Join, made: Machine, nodes: int, own: Own | None) -> Wanted:
 def _run(trained: Trained, made: Machine, own: Own | None) -> Run:
     from clusterwright.catalog.hf import model_of
     from clusterwright.plan.run import Run, Training
-    from clusterwright.plan.sizing.layouts import searched, stack_for
+    from clusterwright.plan.sizing.fewest import searched, stack_for
 
     training = Training(model_of(str(trained.model), own), trained.seq, trained.global_batch)
     cut = searched(training, made)
@@ -125,7 +125,7 @@ def _advice(run: Run | None) -> Advice | None:
     if run is None:
         return None
     from clusterwright.plan.fabric.advice import advise
-    from clusterwright.plan.sizing.layouts import searched
+    from clusterwright.plan.sizing.fewest import searched
 
     def plan(training: Training, machine: Machine) -> Layout | None:
         cut = searched(training, machine)
@@ -275,7 +275,7 @@ def _tell_networks(three: Networks) -> None:
 
 
 def _tell_advice(advice: Advice) -> None:
-    from clusterwright.plan.search.words import layout_words
+    from clusterwright.plan.search.outcome import layout_words
 
     show_text(
         "\nthe training on other networks, cut as suits each; the last three with all ports at their rate:"

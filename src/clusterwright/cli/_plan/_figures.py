@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from clusterwright.plan.cost.estimate import Estimate
+    from clusterwright.plan.cost.figures import Estimate
 
 HOURS_A_YEAR = 8760
 
@@ -39,7 +39,7 @@ def with_own(values: Mapping[str, Estimate], figures: tuple[str, ...]) -> dict[s
         WrightError: cost-figure, for every text that is no figure of ours.
     """
     from clusterwright.errors import EXIT_USAGE, Finding, WrightError, did_you_mean
-    from clusterwright.plan.cost.estimate import Estimate
+    from clusterwright.plan.cost.figures import Estimate
 
     taken, found = dict(values), []
     for text in figures:

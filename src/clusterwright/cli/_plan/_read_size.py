@@ -12,8 +12,7 @@ from clusterwright.errors import EXIT_USAGE, Finding, WrightError, did_you_mean
 from clusterwright.plan.sizing.answer import Sharing
 from clusterwright.plan.sizing.choices import Scenario
 from clusterwright.plan.sizing.fewest import Means
-from clusterwright.plan.sizing.quantity import parse_count, parse_share
-from clusterwright.plan.sizing.workload import Asked, Workload, workload
+from clusterwright.plan.sizing.workload import Asked, Workload, parse_count, parse_share, workload
 from clusterwright.units import QuantityError
 
 if TYPE_CHECKING:

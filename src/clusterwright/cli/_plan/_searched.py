@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from clusterwright.cli._show import say, show_table, show_text
 from clusterwright.plan import parameters
-from clusterwright.plan.memory.verdict import Fit
+from clusterwright.plan.memory.peak import Fit
 from clusterwright.plan.run import Offload, Recompute
-from clusterwright.plan.search.fragment import fragment
-from clusterwright.plan.search.words import gib, layout_words
+from clusterwright.plan.search.outcome import gib, layout_words
+from clusterwright.plan.search.record import fragment
 from clusterwright.plan.speed import span
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from clusterwright.cli._show import say, show_table, show_text
-from clusterwright.plan.search.words import layout_words
+from clusterwright.plan.search.outcome import layout_words
 from clusterwright.plan.sizing.choices import currency
 from clusterwright.units import HOUR_S, MINUTE_S
 
 if TYPE_CHECKING:
-    from clusterwright.plan.cost.estimate import Estimate
+    from clusterwright.plan.cost.figures import Estimate
     from clusterwright.plan.sizing.answer import Answer
     from clusterwright.plan.sizing.choices import Choice
     from clusterwright.plan.sizing.fewest import Sized

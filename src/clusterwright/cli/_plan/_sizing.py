@@ -71,7 +71,7 @@ def prepared(model: str, amount: Amount, where: Where, teams: Teams, scenario: s
     from clusterwright.cli._plan._asked import _tried
     from clusterwright.cli._plan._own import own_rows
     from clusterwright.errors import EXIT_USAGE, WrightError
-    from clusterwright.plan.sizing.layouts import searched, with_offload
+    from clusterwright.plan.sizing.fewest import searched, with_offload
 
     found: list[Finding] = []
     own = _tried(lambda: own_rows(where.catalog), found)

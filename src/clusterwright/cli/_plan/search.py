@@ -99,7 +99,7 @@ def _show(outcome: Outcome, seconds: float, *, json: bool) -> None:
 
 def _write(outcome: Outcome, out: Path | None, html: Path | None) -> None:
     from clusterwright.cli._plan._tables import write_table
-    from clusterwright.plan.search.fragment import fragment
+    from clusterwright.plan.search.record import fragment
 
     if out and outcome.best:
         write_table(out, fragment(outcome.best.run))

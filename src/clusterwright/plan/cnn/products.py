@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from math import inf
+from typing import TYPE_CHECKING
 
 from clusterwright.catalog.cnn import Cnn, Convolution, Dense
-from clusterwright.plan.cnn.encoder import Encoder
+from clusterwright.plan.parameters import count
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.model import Architecture
+
 
 PASSES = 3  # forward, gradient of the input, gradient of the weights
 
@@ -93,3 +98,16 @@ def _of_encoder(network: Encoder) -> Demand:
     between = shape.layers * (tokens * (5 * hidden + ffn) + scores)
     flops = sum(each.flops * each.times for each in products)
     return Demand(products, sum(each.times for each in products), between, 0.0, network.parameters, flops)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """BERT and its like, on sequences padded to one length."""
+
+    architecture: Architecture
+    seq_len: int
+
+    @property
+    def parameters(self) -> float:
+        """All weights."""
+        return float(count(self.architecture).total)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog.cnn import network
 from clusterwright.catalog.models import architecture
 from clusterwright.errors import WrightError
-from clusterwright.plan.cnn.encoder import Encoder
 from clusterwright.plan.cnn.machines import machine_of
-from clusterwright.plan.cnn.products import demand
+from clusterwright.plan.cnn.products import Encoder, demand
 from clusterwright.plan.cnn.step import Job, step
 from clusterwright.plan.cnn.work import HALF
 from clusterwright.plan.collectives.rows import gpu_of

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from clusterwright.catalog.cnn import Cnn
     from clusterwright.catalog.gpu import Gpu
     from clusterwright.plan.cnn.coefficients import Coefficients, Software
-    from clusterwright.plan.cnn.encoder import Encoder
-    from clusterwright.plan.cnn.products import Product
+    from clusterwright.plan.cnn.products import Encoder, Product
 
 TENSOR_CORE_WIDTH = 8  # channels of the narrowest tile (PTX mma m16n8k16): fewer in a group leave it idle
 HALF = {"fp16", "bf16", "mixed", "amp"}

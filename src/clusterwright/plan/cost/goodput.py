@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from clusterwright.plan.cost.estimate import Estimate
+from clusterwright.plan.cost.figures import Estimate
 
 HOUR_S = 3600.0
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
-from clusterwright.plan.cost import tornado_drawn
-from clusterwright.plan.page.break_even import Line, break_even
+from clusterwright.plan.cost import tornado
+from clusterwright.plan.page.curves import Line, break_even
 from clusterwright.plan.page.sheet import sheet
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _way(way: Way) -> tuple[str, ...]:
 
 def _drivers(found: Costs, currency: str) -> Section:
     likely = found.ways[0].per_gpu_hour
-    picture = partial(tornado_drawn.drawn, found.drivers, likely, f"{currency}/GPU-h")
+    picture = partial(tornado.drawn, found.drivers, likely, f"{currency}/GPU-h")
     return Section(("What drives an owned hour", "自建成本的主要因素"), drawn(picture))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.cost import energy, owned, rented
+from clusterwright.plan.cost import owned, rented
 from clusterwright.plan.cost.break_even import break_even, saving_by_renting
-from clusterwright.plan.cost.figures import likely, refuse_nonsense
+from clusterwright.plan.cost.figures import Estimate, likely, refuse_nonsense
 from clusterwright.plan.cost.rented import Rent
 from clusterwright.plan.cost.tornado import ends, tornado
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.cost.figures import Figures, Inputs
     from clusterwright.plan.cost.rented import Fleet
     from clusterwright.plan.cost.tornado import Bar
+
 
 UTILISATIONS = (0.10, 0.25, 0.50, 0.75, 0.90)
 
@@ -58,8 +59,8 @@ def costs(inputs: Inputs, fleet: Fleet, hours: float) -> Costs:
     """
     refuse_nonsense(inputs)
     figures = likely(inputs)
-    used = energy.kwh(figures.node_kw, fleet.nodes, hours, figures.pue)
-    low, middle, high = (energy.co2_kg(used, grams) for grams in energy.GRID.triple)
+    used = kwh(figures.node_kw, fleet.nodes, hours, figures.pue)
+    low, middle, high = (co2_kg(used, grams) for grams in GRID.triple)
     return Costs(
         hours=hours,
         purchase=owned.purchase(figures, fleet.nodes),
@@ -100,3 +101,17 @@ def _rent(inputs: Inputs, fleet: Fleet, rent: Rent, hours: float) -> Way:
 def _at(figures: Figures, fleet: Fleet, share: float) -> tuple[float, ...]:
     mine = owned.per_gpu_hour(figures, fleet.nodes, fleet.gpus, share)
     return (mine, *(rented.per_gpu_hour(figures, fleet, rent) for rent in Rent))
+
+
+# Ember, Global Electricity Review 2024 (year 2023): world 480 g/kWh; France about 56, India 713.
+GRID = Estimate(56, 480, 713, "g CO2/kWh", "Ember, Global Electricity Review 2024")
+
+
+def kwh(node_kw: float, nodes: float, hours: float, pue: float) -> float:
+    """Energy of `nodes` nodes under load for so many hours, with that of the hall."""
+    return node_kw * nodes * hours * pue
+
+
+def co2_kg(energy_kwh: float, grams_a_kwh: float = GRID.likely) -> float:
+    """Kilograms of CO2 from the grid's mix."""
+    return energy_kwh * grams_a_kwh / 1000

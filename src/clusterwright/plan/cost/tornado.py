@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from clusterwright.drawing.svg import Scale, is_narrow, line, picture, scale, tag, words
 from clusterwright.plan.cost.figures import likely
 
 if TYPE_CHECKING:
@@ -45,3 +46,44 @@ def ends(inputs: Inputs, result: Callable[[Figures], float]) -> tuple[float, flo
         first, last = (each.low, each.high) if bar.at_low <= bar.at_high else (each.high, each.low)
         low[bar.name], high[bar.name] = first, last
     return result(replace(middle, **low)), result(replace(middle, **high))
+
+
+THICK, PITCH, TOP, BOTTOM = 18.0, 28.0, 8.0, 22.0  # in the drawing's own units
+SHOWN = 8
+NAMES = {  # of Figures -> English and Chinese
+    "server": "server 服务器", "network_share": "network 网络", "storage_share": "storage 存储",
+    "installation_share": "installation 安装", "staff": "staff 人员", "support_share": "support 维保",
+    "node_kw": "power of a node 节点功率", "pue": "PUE 能效", "energy": "electricity 电价",
+    "colocation": "colocation 机房", "residual_share": "residual value 残值", "life_years": "life 使用年限",
+}  # fmt: skip
+
+
+def drawn(bars: Sequence[Bar], likely: float, unit: str, width: float) -> str:
+    """The bars about the likely result, a line through it."""
+    shown = bars[:SHOWN]
+    ends = [end for bar in shown for end in (bar.at_low, bar.at_high)]
+    left = 8.0 if is_narrow(width) else 210.0
+    x = scale(min([likely, *ends]), max([likely, *ends]), left + 46, width - 56)
+    pitch = PITCH + (16 if is_narrow(width) else 0)
+    bottom = TOP + len(shown) * pitch
+    pieces = [
+        *(piece for row, bar in enumerate(shown) for piece in _bar(x, TOP + row * pitch, bar, width)),
+        line(x(likely), TOP - 4, x(likely), bottom, "new-line"),
+        words(f"{likely:.2f} {unit}", x(likely), bottom + 15, "new-text", text_anchor="middle"),
+    ]
+    told = "; ".join(f"{bar.name}: {bar.at_low:.2f} to {bar.at_high:.2f}" for bar in shown)
+    return picture((width, bottom + BOTTOM), "What drives the cost", told, *pieces)
+
+
+def _bar(x: Scale, top: float, bar: Bar, width: float) -> Iterator[str]:
+    name = NAMES.get(bar.name, bar.name)
+    if is_narrow(width):
+        yield words(name, 2, top + 12, "said")
+        top += 16
+    else:
+        yield words(name, 202, top + THICK / 2 + 5, "said", text_anchor="end")
+    low, high = sorted((bar.at_low, bar.at_high))
+    title = tag("title", f"{name}: {bar.at_low:.3g} at its low end, {bar.at_high:.3g} at its high end")
+    yield tag("rect", title, x=x(low), y=top, width=x(high) - x(low), height=THICK, rx=2, class_="part-1")
+    yield words(f"{low:.2f}", x(low) - 5, top + THICK / 2 + 5, "tick", text_anchor="end")
+    yield words(f"{high:.2f}", x(high) + 5, top + THICK / 2 + 5, "tick")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clusterwright.catalog.prices import Deal, one_currency, price
 from clusterwright.errors import WrightError
 from clusterwright.plan.fabric.cables import HALL, Hall, optics_w, schedule
-from clusterwright.plan.fabric.cost import Cost, cost
 from clusterwright.plan.fabric.design import DEFAULTS, Options, design
 from clusterwright.plan.fabric.expected import ORDERED, SCATTERED, all_reduce_s, step
 from clusterwright.plan.fabric.parts import Kind
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.fabric.cables import Cable
     from clusterwright.plan.fabric.parts import Fabric, Switch
     from clusterwright.plan.run import Machine, Run
+
 
 SWITCHED = (Kind.STAR, Kind.RING, Kind.LEAF_SPINE, Kind.FAT_TREE, Kind.RAIL, Kind.RAIL_ONLY)
 SHARED = 2.0  # ports down over ports up of leaf-spine, where nothing else is said
@@ -87,3 +88,34 @@ def _compared(kind: Kind, wanted: Wanted, machine: Machine, run: Run | None) -> 
         step_s=float(step(run, made, ORDERED).total) if run else 0.0,
         step_scattered_s=float(step(run, made, SCATTERED).total) if run else 0.0,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A range in one currency; `unknown` names what has no price and is not in it."""
+
+    low: float
+    likely: float
+    high: float
+    currency: str
+    unknown: tuple[str, ...]
+
+
+def cost(fabric: Fabric, cables: list[Cable], own: Own | None = None) -> Cost:
+    """Switches and cables, bought.
+
+    Raises:
+        WrightError: currency-mixed, where prices are in two.
+    """
+    wanted: dict[str, int] = {}
+    if fabric.switches:
+        wanted[fabric.switch.name.split("/")[0] or fabric.switch.title] = fabric.switches
+    for cable in cables:
+        wanted[cable.item] = wanted.get(cable.item, 0) + cable.count
+    found = {item: price(item, Deal.OWNED, own) for item in wanted}
+    known = {item: each for item, each in found.items() if each}
+    low, likely, high = (
+        sum(getattr(each, side) * wanted[item] for item, each in known.items())
+        for side in ("low", "likely", "high")
+    )
+    return Cost(low, likely, high, one_currency(known.values()), tuple(sorted(set(found) - set(known))))

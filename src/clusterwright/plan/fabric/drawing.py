@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.svg import picture, tag, words
+from clusterwright.plan.fabric.cables import links
 from clusterwright.plan.fabric.parts import Kind
-from clusterwright.plan.fabric.wiring import links
 
 if TYPE_CHECKING:
     from clusterwright.plan.fabric.parts import Fabric

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
 from clusterwright.plan.fabric.drawing import WORDS, svg
-from clusterwright.plan.page.sheet import sheet
-from clusterwright.plan.page.words import SAID
+from clusterwright.plan.page.sheet import SAID, sheet
 
 if TYPE_CHECKING:
     from clusterwright.plan.fabric.compare import Compared

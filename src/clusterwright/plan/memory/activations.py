@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.plan.memory.families import deepspeed
+from clusterwright.plan.memory.stage import deepspeed
 from clusterwright.plan.numbers import pick
 from clusterwright.plan.parameters import MAMBA_GROUPS, mamba_shape
 

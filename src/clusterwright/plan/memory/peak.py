@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from clusterwright.plan.memory.activations import border, kept, tokens
-from clusterwright.plan.memory.coefficients import stored
-from clusterwright.plan.memory.families import deepspeed, pipelined
-from clusterwright.plan.memory.flight import in_flight
-from clusterwright.plan.memory.overheads import outside, workspace
-from clusterwright.plan.memory.stage import held, stage_at
+from clusterwright.plan.memory.overheads import outside, stored, workspace
+from clusterwright.plan.memory.stage import deepspeed, held, in_flight, pipelined, stage_at
 from clusterwright.plan.memory.states import states
 from clusterwright.plan.memory.transients import stepping, transients
 from clusterwright.plan.numbers import is_array, larger, pick, smaller
@@ -18,7 +16,8 @@ from clusterwright.plan.parameters import count
 from clusterwright.plan.prediction import Memory
 
 if TYPE_CHECKING:
-    from clusterwright.plan.memory.coefficients import Coefficients
+    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.plan.memory.overheads import Coefficients
     from clusterwright.plan.memory.stage import Stage
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Run
@@ -98,3 +97,49 @@ def embedded(run: Run, stage: Stage) -> Real:
 def _fuller(a: Memory, b: Memory) -> Memory:
     more = b.total > a.total
     return Memory(*(pick(more, getattr(b, part.name), getattr(a, part.name)) for part in fields(Memory)))
+
+
+class Fit(StrEnum):
+    """The answer; a tight one counts as fitting."""
+
+    FITS = "fits"
+    TIGHT = "tight"  # closer to the limit than predictions are sure
+    OOM = "oom"
+
+
+def fits(memory: Memory, gpu: Gpu, fitted: Coefficients | None = None) -> Fit:
+    """Against what CUDA offers a program on that GPU (`Gpu.usable_bytes`), for one layout.
+
+    Predictions of sources that were not fitted are off by `typical` in the median and `spread` in three of
+    four: within the first above the limit a run is not yet called out of memory, within the second below
+    it is tight.
+    """
+    known = fitted or stored()
+    need = float(memory.total)
+    if need > gpu.usable_bytes * (1 + known.typical):
+        return Fit.OOM
+    return Fit.TIGHT if need * (1 + known.spread) > gpu.usable_bytes else Fit.FITS
+
+
+class Definition(StrEnum):
+    """What was read, and where."""
+
+    ALLOCATED = "allocated"  # torch.cuda.max_memory_allocated of the fullest GPU
+    LAST_RANK = "last-rank"  # the same of the last rank: where Megatron writes its own log
+    RESERVED = "reserved"  # torch.cuda.max_memory_reserved of the fullest GPU
+    TOTAL = "total"  # nvidia-smi of the fullest GPU
+
+
+def reported(run: Run, definition: Definition, fitted: Coefficients | None = None) -> Real:
+    """Peak memory in bytes as such a report would print it.
+
+    The allocator gives cached blocks back before it fails: what is reserved stays within the GPU if it can.
+    """
+    if definition is Definition.LAST_RANK:
+        return at_stage(run, run.layout.pp - 1, fitted).allocated
+    fullest = peak(run, fitted)
+    if definition is Definition.ALLOCATED:
+        return fullest.allocated
+    beyond = 0.0 if definition is Definition.RESERVED else fullest.context
+    room = larger(run.machine.gpu.usable_bytes - fullest.context, fullest.allocated)
+    return smaller(fullest.allocated + fullest.fragmentation, room) + beyond

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from clusterwright.plan.memory.peak import peak
-from clusterwright.plan.memory.verdict import Fit, fits
+from clusterwright.plan.memory.peak import Fit, fits, peak
 from clusterwright.plan.run import Offload, Recompute, Run
 
 if TYPE_CHECKING:

@@ -1,11 +1,10 @@
-"""One pipeline stage: which layers it holds, and how many parameters of them one GPU holds."""
+"""One pipeline stage: the layers and parameters it holds, and its microbatches in flight, by schedule and software."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from clusterwright.plan.memory.families import PADS
 from clusterwright.plan.numbers import larger, pick, smaller
 from clusterwright.plan.parameters import count, padded_vocab
 from clusterwright.plan.run import Schedule
@@ -13,7 +12,27 @@ from clusterwright.plan.run import Schedule
 if TYPE_CHECKING:
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.parameters import Parameters
-    from clusterwright.plan.run import Layout, Run
+    from clusterwright.plan.run import Layout, Run, Training
+
+
+PADS = ("megatron", "megatron-deepspeed")  # pad the vocabulary to a multiple of 128 x tp
+FLAT = ("fsdp", "nemo-automodel", "maxtext")  # under ZeRO-3 their only sharded copy is the fp32 one
+TORCH = ("fsdp", "nemo-automodel")  # PyTorch's own FSDP, tensor parallelism and pipelines
+DEEPSPEED = ("deepspeed", "megatron-deepspeed")
+
+
+def pipelined(run: Run) -> Any:
+    """True where FSDP runs under a pipeline: parameters stay gathered from microbatch to microbatch.
+
+    `PipelineStage.backward_maybe_with_nosync` of torch.distributed turns resharding off until the last one;
+    torchtitan does not reshard after the forward pass either, nor did Llama 3's trainer (2407.21783, 3.3.2).
+    """
+    return (run.stack.family in TORCH) & (run.layout.zero >= 2) & (run.layout.pp > 1)
+
+
+def deepspeed(run: Run) -> Any:
+    """True where ZeRO is DeepSpeed's."""
+    return (run.stack.family in DEEPSPEED) & (run.layout.zero >= 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +120,32 @@ def _span(layers: int, stages: Real, index: Real) -> tuple[Real, Real]:
     each, left = layers // stages, layers % stages
     more = 1.0 * ((index >= 1) & (index <= left))
     return each + more, index * each + smaller(larger(index - 1, 0), left)
+
+
+def microbatches(work: Training, cut: Layout) -> Real:
+    """Microbatches of one replica in one iteration; at least one."""
+    return larger(work.global_batch / (cut.dp * cut.micro_batch), 1)
+
+
+def in_flight(work: Training, cut: Layout, index: Real) -> Real:
+    """Microbatches, each through all layers of the stage; a share of one where chunks interleave.
+
+    1F1B: the stage runs ahead by the stages behind it (Narayanan et al. 2104.04473, 2.2; interleaved: as
+    Megatron-Core counts its warm-up). Zero bubble: a stage keeps activations until the weights' gradients
+    are computed, up to its limit of p or 2 p microbatches (ZB-1p, ZB-2p; Qi et al. 2401.10241, 4); its V
+    shape: 2405.15362. DualPipe: DeepSeek-V3, 2412.19437, table 2.
+    """
+    number = microbatches(work, cut)
+    behind = cut.pp - index - 1
+    match cut.schedule:
+        case Schedule.AFAB:
+            return number
+        case Schedule.ZB_H1 | Schedule.ZB_V:
+            return smaller(cut.pp, number)
+        case Schedule.ZB_H2:
+            return smaller(2 * cut.pp, number)
+        case Schedule.DUALPIPE:
+            return smaller((cut.pp + 1) / 2, number)  # of each of its two copies
+    ahead = 2 * behind + (cut.interleave - 1) * cut.pp
+    chunks = smaller(ahead + 1, number * cut.interleave) / cut.interleave
+    return pick(cut.interleave > 1, chunks, smaller(behind + 1, number))

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clusterwright.plan.memory.activations import element
-from clusterwright.plan.memory.families import FLAT, TORCH, deepspeed, pipelined
-from clusterwright.plan.memory.flight import microbatches
+from clusterwright.plan.memory.stage import FLAT, TORCH, deepspeed, microbatches, pipelined
 from clusterwright.plan.numbers import larger, pick, smaller
 from clusterwright.plan.parameters import lora
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterwright.plan.memory.activations import Kept, attention, dense, element, experts, tokens, widths
-from clusterwright.plan.memory.families import FLAT, TORCH, pipelined
-from clusterwright.plan.memory.stage import vocabulary
+from clusterwright.plan.memory.stage import FLAT, TORCH, pipelined, vocabulary
 from clusterwright.plan.memory.states import engine, expert_shards, shards
 from clusterwright.plan.numbers import larger, pick
 from clusterwright.plan.parameters import count

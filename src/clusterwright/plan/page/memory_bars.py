@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
 from clusterwright.drawing.svg import Scale, is_narrow, line, picture, scale, short, tag, ticks, words
-from clusterwright.plan.page.words import MEMORY, SAID, both_languages
+from clusterwright.plan.page.sheet import MEMORY, SAID, both_languages
 from clusterwright.plan.prediction import Memory
 from clusterwright.units import GiB
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from clusterwright.drawing.svg import Scale, is_narrow, line, picture, scale, short, tag, ticks, words
-from clusterwright.plan.page.words import TIME, both_languages
+from clusterwright.plan.page.sheet import TIME, both_languages
 from clusterwright.plan.prediction import Time
 
 THICK, AIR, TOP, BOTTOM = 20.0, 7.0, 6.0, 26.0  # in the drawing's own units

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clusterwright.plan.memory import Definition, Fit, fits, peak
-from clusterwright.plan.memory.families import TORCH
+from clusterwright.plan.memory.stage import TORCH
 from clusterwright.plan.memory.transients import logit
 from clusterwright.plan.predict.words import says
 from clusterwright.plan.run import Recompute

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, legend, paragraphs, table
 from clusterwright.plan.page.memory_bars import colour, memory_bars
-from clusterwright.plan.page.sheet import sheet
+from clusterwright.plan.page.sheet import MEMORY, sheet
 from clusterwright.plan.page.waterfall import waterfall
-from clusterwright.plan.page.words import MEMORY
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.explained import Explained

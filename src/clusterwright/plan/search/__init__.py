@@ -20,7 +20,7 @@ def search(training: Training, machine: Machine, *, options: Options | None = No
         WrightError: sizes that are none, or that nothing divides (all of them at once), or no numpy.
     """
     from clusterwright.plan.search.answer import answer
-    from clusterwright.plan.search.sizes import require_numpy, require_sizes
+    from clusterwright.plan.search.meshes import require_numpy, require_sizes
 
     chosen = options or Options()
     require_sizes(training, machine, chosen)

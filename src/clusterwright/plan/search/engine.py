@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from clusterwright.plan.run import Run, Schedule
-from clusterwright.plan.search.kept import Kept
+from clusterwright.plan.search.kept import SCHEDULES, Kept
 from clusterwright.plan.search.meshes import Mesh
 from clusterwright.plan.search.outcome import Counts
-from clusterwright.plan.search.plans import SCHEDULES
 from clusterwright.plan.search.room import Fitting, Room, family_of
 from clusterwright.plan.search.space import Array, Block, Rows, block_of, rows_of
 from clusterwright.plan.speed import iteration

@@ -6,13 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, legend, paragraphs, table
+from clusterwright.plan.page.curves import Dot, scatter
 from clusterwright.plan.page.memory_bars import colour, memory_bars
-from clusterwright.plan.page.scatter import Dot, scatter
-from clusterwright.plan.page.sheet import sheet
+from clusterwright.plan.page.sheet import MEMORY, sheet
 from clusterwright.plan.page.waterfall import waterfall
-from clusterwright.plan.page.words import MEMORY
-from clusterwright.plan.search.outcome import Family
-from clusterwright.plan.search.words import gib, layout_words, mesh_words
+from clusterwright.plan.search.outcome import Family, gib, layout_words, mesh_words
 
 if TYPE_CHECKING:
     from clusterwright.plan.search.outcome import Outcome, Plan

@@ -10,7 +10,7 @@ from clusterwright import catalog
 from clusterwright.errors import WrightError
 from clusterwright.plan.machines import nvlink_domain
 from clusterwright.plan.run import Offload, Recompute
-from clusterwright.plan.search.words import gib, layout_words
+from clusterwright.plan.search.outcome import gib, layout_words
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clusterwright.plan.memory import peak_bytes
-from clusterwright.plan.search.kept import FAMILIES, families
-from clusterwright.plan.search.plans import SCHEDULES
+from clusterwright.plan.search.kept import FAMILIES, SCHEDULES, families
 from clusterwright.plan.search.space import Array, Block, Rows, decided
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from clusterwright.catalog.prices import Deal, Price, one_currency, price
 from clusterwright.errors import WrightError
-from clusterwright.plan.cost.estimate import priced
+from clusterwright.plan.cost.figures import priced
 from clusterwright.plan.cost.inputs import node_kw, server_of
+from clusterwright.plan.parameters import count
 from clusterwright.plan.sizing.fewest import fewest
-from clusterwright.plan.sizing.science import roof
-from clusterwright.plan.sizing.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,10 +21,8 @@ if TYPE_CHECKING:
     from clusterwright.catalog.gpu import Gpu
     from clusterwright.catalog.model import Architecture
     from clusterwright.catalog.own import Own
-    from clusterwright.plan.cost.estimate import Estimate
+    from clusterwright.plan.cost.figures import Estimate
     from clusterwright.plan.sizing.fewest import Means, Sized
-    from clusterwright.plan.sizing.science import Roof
-    from clusterwright.plan.sizing.serving import Serving
     from clusterwright.plan.sizing.workload import Workload
 
 
@@ -133,3 +130,80 @@ def currency(choices: Iterable[Choice]) -> str:
         WrightError: currency-mixed, with both places.
     """
     return one_currency(each for choice in choices if choice.money for each in choice.money.prices)
+
+
+# What a code reaches lies between its share of the double-precision peak and of the bandwidth (Williams et al.,
+# roofline, doi 10.1145/1498765.1498785); without its FLOPs a byte both ends are shown.
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """What one GPU allows a code in double precision, in FLOP/s and bytes/s."""
+
+    vector: float
+    matrix: float
+    bytes_per_s: float
+
+    @property
+    def ridge(self) -> float:
+        """FLOPs a byte above which the arithmetic is the limit, and below which memory is."""
+        return self.vector / self.bytes_per_s
+
+    def attainable(self, flops_a_byte: float) -> float:
+        """FLOP/s of a code that does so many FLOPs for each byte it moves, at most."""
+        return min(self.vector, flops_a_byte * self.bytes_per_s)
+
+
+def roof(gpu: Gpu, rate: Fp64) -> Roof:
+    """The roofline of one GPU."""
+    return Roof(rate.vector, rate.matrix, gpu.memory_bytes_per_s)
+
+
+# Each token of a decoder reads all weights that it uses and the cache of its sequence once, so bytes over
+# bandwidth is the least time (Pope et al. 2211.05102, 2). These are upper bounds: kernels reach less.
+
+
+USABLE = 0.9  # of the GPU's memory for weights and cache; vLLM's own default, gpu_memory_utilization
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """One copy of a model on as few GPUs of a node as hold it."""
+
+    gpus: int  # 0: it does not fit into a node
+    weights_bytes: float
+    sequences: int  # that fit into memory at the same time
+    tokens_per_s_one: float  # at most, for one sequence
+    tokens_per_s_all: float  # at most, for all of them together
+
+
+def serving(model: Architecture, gpu: Gpu, context: int, weight_bytes: float = 2, node: int = 8) -> Serving:
+    """Upper bounds for sequences of `context` tokens; `weight_bytes` of one parameter: 2 bf16, 1 fp8 or int8."""
+    weights = count(model).total * weight_bytes
+    cache = cache_bytes(model, context)
+    room = gpu.usable_bytes * USABLE
+    gpus = next((n for n in (1, 2, 4, 8, 16) if n <= node and n * room >= weights + cache), 0)
+    if not gpus:
+        return Serving(0, weights, 0, 0.0, 0.0)
+    sequences = math.floor((gpus * room - weights) / cache)
+    read = used_weights(model) * weight_bytes
+    bandwidth = gpus * gpu.memory_bytes_per_s
+    together = bandwidth * sequences / (weights + sequences * cache)
+    compute = gpus * gpu.peak.get("bf16", gpu.peak.get("fp16", 0.0)) / (2 * used_weights(model))
+    return Serving(gpus, weights, sequences, bandwidth / (read + cache), min(together, compute or together))
+
+
+def cache_bytes(model: Architecture, context: int) -> float:
+    """Keys and values of one sequence, two bytes each; latent attention keeps its compressed form."""
+    if model.attention == "mla":
+        width: float = model.kv_lora_rank + model.rope_head_dim
+    else:
+        width = 2 * model.kv_heads * model.head_dim
+    return 2.0 * model.layers * width * context
+
+
+def used_weights(model: Architecture) -> float:
+    """Parameters that one token passes through."""
+    parameters = count(model)
+    unused = model.experts - model.experts_per_token
+    return parameters.total - parameters.moe_layers * parameters.expert * unused

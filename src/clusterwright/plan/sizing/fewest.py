@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.cost.goodput import goodput, straggler_slowdown
 from clusterwright.plan.parameters import count
+from clusterwright.plan.run import Offload, Schedule, Stack
+from clusterwright.plan.speed import span
 from clusterwright.plan.storage.demand import checkpoint_bytes as stored
 from clusterwright.plan.storage.raid import Disk
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.prediction import Memory, Time
     from clusterwright.plan.run import Layout, Machine, Training
     from clusterwright.plan.sizing.workload import Workload
+
 
 MOST_NODES = 2048  # 16,384 GPUs, the largest run whose figures were published (Llama 3, 2407.21783)
 HOUR_S = 3600.0
@@ -238,3 +241,41 @@ def _held_by(best: Sized) -> str:
 def _more_batch(workload: Workload, best: Sized) -> str:
     batch = workload.training.global_batch
     return f"a larger --global-batch than {batch} (more GPUs can share it), " if best.gpus >= batch else ""
+
+
+NO_LAYOUT = "plan-no-layout"  # nothing divides the model and the batch: not this size, then
+
+
+def stack_for(task: str) -> Stack:
+    """The software that a task is usually done with: Megatron from scratch, PyTorch's FSDP for tuning."""
+    return Stack("megatron" if task == "pretrain" else "fsdp")
+
+
+def searched(training: Training, machine: Machine) -> Cut | None:
+    """The fastest layout of a training on a machine; None where none fits or divides it.
+
+    Nothing is offloaded and pipelines are 1F1B, interleaved or not: what is bought rests on what runs everywhere.
+    """
+    return _best(training, machine, (Offload.NONE,))
+
+
+def with_offload(training: Training, machine: Machine) -> Cut | None:
+    """The same, and with states or weights in the host's memory where it fits no other way."""
+    return searched(training, machine) or _best(training, machine, (Offload.OPTIMIZER, Offload.ALL))
+
+
+def _best(training: Training, machine: Machine, offload: tuple[Offload, ...]) -> Cut | None:
+    from clusterwright.plan.search import Options, search
+
+    schedules = (Schedule.ONE_F_ONE_B,)
+    options = Options(top=1, stack=stack_for(training.task), offload=offload, schedules=schedules)
+    try:
+        best = search(training, machine, options=options).best
+    except WrightError as why:
+        if any(finding.code == NO_LAYOUT for finding in why.findings):
+            return None
+        raise
+    if best is None:
+        return None
+    low, high = span(best.run, best.time)
+    return Cut(best.run.layout, best.time, (float(low), float(high)), best.memory)

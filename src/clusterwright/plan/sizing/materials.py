@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog import parts
-from clusterwright.catalog.prices import Deal, Price, price
+from clusterwright.catalog.prices import Deal, Price, age_warning, one_currency, price
+from clusterwright.plan.cost.figures import Estimate, priced
 from clusterwright.plan.cost.inputs import server_of
 from clusterwright.plan.fabric.cables import schedule
 from clusterwright.plan.fabric.design import design
@@ -17,10 +18,11 @@ from clusterwright.plan.fabric.networks import OUT_OF_BAND_SWITCH, networks
 from clusterwright.plan.fabric.parts import Kind, Switch
 from clusterwright.plan.parameters import count
 from clusterwright.plan.power import LIMITS, hall, node_of, node_power
-from clusterwright.plan.sizing.bill import Bill, Line, bill
 from clusterwright.plan.storage import Demand, Option, Workload, demand, options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from clusterwright.catalog.own import Own
     from clusterwright.catalog.parts import Server
     from clusterwright.plan.fabric.networks import Networks
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.power import Hall
     from clusterwright.plan.run import Machine
     from clusterwright.plan.sizing.fewest import Sized
+
 
 # None has a list price that we read; they are our estimates, and small beside the servers.
 _OURS = ("USD", "2026-01", "estimate", "our estimate")
@@ -188,3 +191,59 @@ def _racks(housed: Hall) -> Iterator[Line]:
     why = f"up to {housed.nodes_per_rack} in each, {housed.rack_w / 1e3:.0f} kW, cooled by {housed.cooling}"
     yield Line("rack", RACK.item, housed.racks, RACK, why)
     yield Line("rack", PDU.item, housed.racks * PDUS_A_RACK, PDU, "one on each of two feeds")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One item; `price` None where none is known."""
+
+    kind: str  # server, switch, cable, storage, rack
+    item: str
+    count: int
+    price: Price | None
+    why: str = ""
+
+    @property
+    def total(self) -> Estimate | None:
+        """All of them."""
+        return priced(self.price).times(self.count, self.price.currency) if self.price else None
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """All lines, in one currency."""
+
+    lines: tuple[Line, ...]
+    currency: str
+
+    @property
+    def total(self) -> Estimate:
+        """Of the lines with a price: low, likely, high; the ends are bounds."""
+        whole = Estimate(0, 0, 0, self.currency, "the bill of materials")
+        for line in self.lines:
+            whole = whole + line.total if line.total else whole
+        return whole
+
+    @property
+    def without_price(self) -> tuple[str, ...]:
+        """What the total leaves out."""
+        return tuple(line.item for line in self.lines if line.price is None)
+
+    def old(self, today: str) -> tuple[str, ...]:
+        """Items whose price is older than half a year on the day `today` (YYYY-MM-DD)."""
+        aged = (line.item for line in self.lines if line.price and age_warning(line.price, today))
+        return tuple(dict.fromkeys(aged))
+
+    def of(self, *kinds: str) -> Bill:
+        """The lines of some kinds."""
+        return Bill(tuple(line for line in self.lines if line.kind in kinds), self.currency)
+
+
+def bill(lines: Iterable[Line]) -> Bill:
+    """Lines of which any are bought, as a bill.
+
+    Raises:
+        WrightError: currency-mixed, with both places.
+    """
+    bought = tuple(line for line in lines if line.count > 0)
+    return Bill(bought, one_currency(line.price for line in bought if line.price))

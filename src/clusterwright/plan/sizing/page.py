@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from clusterwright.drawing.sheet import Figure, Section, drawn, table
 from clusterwright.plan.fabric.page import network
+from clusterwright.plan.page.curves import Point, scaling
 from clusterwright.plan.page.memory_bars import memory_bars
-from clusterwright.plan.page.scaling import Point, scaling
 from clusterwright.plan.page.sheet import sheet
 from clusterwright.plan.page.waterfall import waterfall
 from clusterwright.plan.sizing.fewest import sized

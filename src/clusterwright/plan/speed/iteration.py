@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clusterwright.plan import flops
-from clusterwright.plan.numbers import larger, log2
+from clusterwright.plan.numbers import larger, log2, pick
 from clusterwright.plan.prediction import Bound, Time
+from clusterwright.plan.run import Offload
 from clusterwright.plan.speed.data_parallel import data_parallel
 from clusterwright.plan.speed.ends import ends
 from clusterwright.plan.speed.layers import layer
-from clusterwright.plan.speed.optimizer import optimizer_step
 from clusterwright.plan.speed.pipeline import bubble, layers_of, microbatches, sending, stages
-from clusterwright.plan.speed.shards import shards
+from clusterwright.plan.speed.shards import shards, sharing
 
 if TYPE_CHECKING:
     from clusterwright.plan.numbers import Real
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clusterwright.plan.speed.coefficients import Rates
     from clusterwright.plan.speed.ends import Ends
     from clusterwright.plan.speed.layers import LayerTime
+    from clusterwright.plan.speed.shards import Shards
 
 
 def compose(run: Run, rates: Rates, one: LayerTime, before_after: Ends) -> Time:
@@ -89,3 +90,20 @@ def bound(time: Time) -> Bound:
     """The largest loss beyond the ideal; of one prediction, not of arrays."""
     losses = {name: sum(getattr(time, part) for part in parts) for name, parts in LOSSES.items()}
     return max(losses, key=lambda name: losses[name])
+
+
+# Bytes per parameter: gradient read for its norm and again for the step (4 + 4), master weight and two
+# moments read and written (24), weight written (2). Eight bits: moments of one byte. SGD: one moment.
+TRAFFIC = {"adam": 34, "adam8bit": 22, "sgd": 26}
+ZEROING = 4  # bytes per unsharded parameter: gradients set to zero
+
+
+def optimizer_step(run: Run, rates: Rates, held: Shards) -> Real:
+    """Of one iteration; ZeRO 1 and above share the states among the replicas."""
+    cut = run.layout
+    dense = held.dense / pick(cut.zero > 0, sharing(run, held.dense_ranks), 1)
+    expert = held.expert / pick(cut.zero > 0, sharing(run, held.expert_ranks), 1)
+    mine = (dense + expert) * rates.trained
+    zeroing = ZEROING * pick(cut.zero > 1, mine, held.total * rates.trained)
+    on_gpu = (TRAFFIC.get(run.training.optimizer, 34) * mine + zeroing) / rates.bytes_per_s
+    return pick(cut.offload > Offload.NONE, mine * rates.host_step, on_gpu)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from clusterwright.plan.collectives import Kind, bus_bw_bytes_per_s
 from clusterwright.plan.sizing.claims.claim import Checked, judged
-from clusterwright.plan.sizing.claims.nodes import a100_hdr, a100_hdr100, h100_ndr
+from clusterwright.plan.sizing.claims.hosts import a100_hdr, a100_hdr100, h100_ndr
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine

@@ -12,8 +12,8 @@ from clusterwright.plan.fabric.parts import Kind as FabricKind
 from clusterwright.plan.parameters import count
 from clusterwright.plan.run import Layout, Run, Stack, Training
 from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
-from clusterwright.plan.sizing.claims.nodes import GBIT, a100_hdr, a100_hdr100, over
-from clusterwright.plan.sizing.layouts import searched
+from clusterwright.plan.sizing.claims.hosts import GBIT, a100_hdr, a100_hdr100, over
+from clusterwright.plan.sizing.fewest import searched
 from clusterwright.plan.speed import iteration
 
 if TYPE_CHECKING:

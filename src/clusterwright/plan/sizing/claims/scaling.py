@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clusterwright.catalog.cnn import network
 from clusterwright.plan.cnn import Job, scaling, step
 from clusterwright.plan.sizing.claims.claim import Checked, judged
-from clusterwright.plan.sizing.claims.nodes import a100_25gbe
+from clusterwright.plan.sizing.claims.hosts import a100_25gbe
 
 if TYPE_CHECKING:
     from clusterwright.plan.cnn import Point

@@ -8,9 +8,8 @@ from clusterwright.catalog import architecture
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Training
 from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
-from clusterwright.plan.sizing.claims.nodes import a100_hdr, a100_hdr100
-from clusterwright.plan.sizing.fewest import Means, sized
-from clusterwright.plan.sizing.layouts import searched
+from clusterwright.plan.sizing.claims.hosts import a100_hdr, a100_hdr100
+from clusterwright.plan.sizing.fewest import Means, searched, sized
 from clusterwright.plan.sizing.workload import Workload
 
 if TYPE_CHECKING:

@@ -1,0 +1,163 @@
+"""P2, P6, P7 and W3, and the reference hosts: power supplies, head-room, use, cloud against owned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clusterwright.catalog import gpu
+from clusterwright.plan.cost import owned
+from clusterwright.plan.cost.break_even import break_even, saving_by_renting
+from clusterwright.plan.cost.figures import likely
+from clusterwright.plan.cost.inputs import gather
+from clusterwright.plan.cost.rented import Fleet, Rent, per_gpu_hour
+from clusterwright.plan.machines import Wiring, machine
+from clusterwright.plan.power import Node, node_power, supply
+from clusterwright.plan.sizing.claims.claim import Checked, Verdict, judged
+from clusterwright.plan.sizing.teams import erlang_c, shared
+
+if TYPE_CHECKING:
+    from clusterwright.plan.run import Machine
+
+
+A100 = "a100-sxm-80gb"
+GBIT = 10**9
+
+
+def a100_hdr100(nodes: int) -> Machine:
+    """Nodes of 8 x A100-80G with one HDR100 port each (mission row P2)."""
+    return machine(gpu(A100), 8 * nodes, Wiring(8, 8, "infiniband", 1, 100 * GBIT))
+
+
+def a100_hdr(nodes: int, ports: int = 8, oversubscription: float = 1.0) -> Machine:
+    """Nodes of 8 x A100-80G with a port of HDR for each GPU, as in DGX A100."""
+    said = Wiring(8, 8, "infiniband", ports, 200 * GBIT, oversubscription)
+    return machine(gpu(A100), 8 * nodes, said)
+
+
+def a100_25gbe(nodes: int) -> Machine:
+    """Nodes of 4 x A100-40G with two ports of 25 GbE (mission row P2)."""
+    return machine(gpu("a100-pcie-40gb"), 4 * nodes, Wiring(4, 4, "ethernet", 2, 25 * GBIT))
+
+
+def h100_ndr(nodes: int) -> Machine:
+    """Nodes of 8 x H100 with eight ports of NDR, as in DGX H100."""
+    return machine(gpu("h100-sxm-80gb"), 8 * nodes, Wiring(8, 8, "infiniband", 8, 400 * GBIT))
+
+
+def over(one: Machine, kind: str, nics: float, bits_per_s: float) -> Machine:
+    """The same nodes on another network."""
+    network = replace(one.network, kind=kind, nics=nics, nic_bytes_per_s=bits_per_s / 8)
+    return replace(one, network=network)
+
+
+RATING_W = 2200.0
+
+
+def psu() -> Checked:
+    """It holds cards of 250 W; modules of 400 W it does not."""
+    cards, modules = _node("a100-pcie-40gb"), _node("a100-sxm-40gb")
+    of_cards, of_modules = (supply(each, RATING_W) for each in (cards, modules))
+    both = of_cards.holds, of_modules.holds
+    verdict = Verdict.AGREE if all(both) else Verdict.PARTLY if any(both) else Verdict.DISAGREE
+    return Checked(
+        "psu-2200", "P2", "A supply of 2200 W for 4 A100-40G, an EPYC 7543 and 256 GB",
+        RATING_W, node_power(cards).inside_w, "W",
+        "the sum of the parts under load, with PCIe cards of 250 W; two supplies of which one may fail",
+        verdict,
+        f"With PCIe cards it {of_cards.reason}. With SXM modules of 400 W it {of_modules.reason}.",
+    )  # fmt: skip
+
+
+def _node(name: str) -> Node:
+    """The guides' node: one EPYC 7543 (225 W, AMD's data sheet), 8 DIMMs of 32 GB, two drives, one adapter."""
+    return Node(
+        4, gpu(name).power_w, cpus=1, cpu_w=225.0, dimms=8, disks=2, nics=1, nvswitch=False, height_u=2
+    )
+
+
+TEAMS, JOB_NODES, HEADROOM = 5, 4, 0.30
+BEFORE, AFTER, FASTER = 0.60, 0.92, 0.40
+
+
+def headroom() -> Checked:
+    """30% for several teams: what it does for the queue."""
+    free = shared(JOB_NODES, 12.0, TEAMS, HEADROOM)
+    tight = [shared(JOB_NODES, 12.0, TEAMS, share) for share in (0.1, 0.2)]
+    told = ", ".join(f"{each.headroom:.0%} free {_wait(each.wait_hours)}" for each in (*tight, free))
+    # A job should wait for less than it runs; that is where the queue of a shared cluster stays short.
+    enough = free.wait_hours < free.hours
+    return Checked(
+        "headroom-30", "P7", "Leave 30% of the cluster free for several teams",
+        30.0, 100 * _least(), "%",
+        f"{TEAMS} teams, each always with one training of {JOB_NODES} servers and 12 h",
+        Verdict.AGREE if enough and abs(_least() - HEADROOM) <= 0.1 else Verdict.PARTLY,
+        f"Mean wait: {told}. A wait below the run time takes {_least():.0%} free; with fewer or longer trainings at a "
+        f"time it takes more, with many small ones less.",
+    )  # fmt: skip
+
+
+def _wait(hours: float) -> str:
+    return "never ends" if hours > 1e6 else f"{hours:.0f} h"
+
+
+def _least() -> float:
+    """The least head-room, in hundredths, with which a training waits for less time than it runs."""
+    tried = (percent / 100 for percent in range(100))
+    return next(share for share in tried if shared(JOB_NODES, 12.0, TEAMS, share).wait_hours < 12.0)
+
+
+def utilisation() -> Checked:
+    """From 60% to 92% busy: the same work in two thirds of the time."""
+    saved = 1 - BEFORE / AFTER
+    slots = 16
+    waits = erlang_c(slots, slots * AFTER)
+    return Checked(
+        "utilisation-92", "W3", "Utilisation from 60% to 92% with five groups; large vision models in 40% less time",
+        100 * FASTER, 100 * saved, "%", "the same work on GPUs that are busy 92% of the time in place of 60%",
+        judged(FASTER, saved),
+        f"60 to 92% alone saves {saved:.0%} of the time. As the load of a queue, 92% of {slots} slots makes "
+        f"{waits:.0%} of the trainings wait, for {1 / (slots * (1 - AFTER)) * waits:.0%} of a run time on average.",
+    )  # fmt: skip
+
+
+NODES, HOURS, SAVED = 4, 5000.0, 0.40
+HALF, BUSY = 0.50, 0.90
+PHILLY = 0.52  # mean use of GPUs that jobs held (Jeon et al., USENIX ATC 2019, table 3)
+
+
+def cloud() -> Checked:
+    """Under 5000 hours a year renting saves 40% and more: it depends on the contract."""
+    gathered = gather(gpu(A100), NODES)
+    figures, fleet = likely(gathered.values), Fleet(NODES, NODES * gathered.server.gpus)
+    demand, reserved = (
+        saving_by_renting(figures, fleet, rent, HOURS) for rent in (Rent.ON_DEMAND, Rent.RESERVED)
+    )
+    even = break_even(figures, fleet, Rent.ON_DEMAND, HOURS).hours_a_year
+    rent = per_gpu_hour(figures, fleet, Rent.ON_DEMAND) * fleet.gpus
+    energy = owned.energy_an_hour(figures, NODES)
+    forty = (1 - SAVED) * owned.fixed_a_year(figures, NODES) / (rent - (1 - SAVED) * energy)
+    verdict = Verdict.AGREE if demand >= SAVED else Verdict.PARTLY if reserved >= SAVED else Verdict.DISAGREE
+    return Checked(
+        "cloud-under-5000-hours", "P6", "Below 5000 training hours a year the cloud saves 40% and more",
+        100 * SAVED, 100 * demand, "%",
+        f"{NODES} servers of 8 A100-80G at {HOURS:,.0f} h a year, on demand; every price has its range and day",
+        verdict,
+        f"On demand it saves 40% below {forty:,.0f} h a year and breaks even at {even:,.0f} h; reserved for a year it "
+        f"saves {reserved:.0%} at {HOURS:,.0f} h. `wright plan cost` shows what drives it.",
+    )  # fmt: skip
+
+
+def half_idle() -> Checked:
+    """Own clusters are often below 50% use: a matter of surveys, and of what it costs."""
+    gathered = gather(gpu(A100), NODES)
+    figures, gpus = likely(gathered.values), NODES * gathered.server.gpus
+    idle, busy = (owned.per_gpu_hour(figures, NODES, gpus, share) for share in (HALF, BUSY))
+    return Checked(
+        "own-clusters-half-idle", "P6", "Self-built clusters are often under 50% utilised",
+        100 * HALF, 100 * PHILLY, "%",
+        "the mean of one large shared cluster that was published; no model says how people use theirs",
+        Verdict.CANNOT_TELL,
+        f"At {HALF:.0%} a GPU-hour of 4 servers of 8 A100 costs {idle:.2f} {gathered.currency}, at {BUSY:.0%} "
+        f"{busy:.2f}: {idle / busy - 1:.0%} more. Microsoft's Philly used {PHILLY:.0%} of the GPUs that its jobs held.",
+    )  # fmt: skip
