@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.resilience.lines import HERE, Lines, load, options, say
+from clusterwright.config.job import Job
+from clusterwright.launch.record import record
 
 SOURCE = HERE.parents[1] / "src"
 STEP_S, STALL_S, EACH = 0.1, 0.5, 20
@@ -55,8 +57,7 @@ def trial(run: Path, seed: int, steps: int, kills: int) -> dict[str, Any]:
     """One training; how far the ledger is from the truth."""
     run.mkdir()
     submitted = time.time()
-    (run / "job.json").write_text(json.dumps({"submitted": submitted, "local": True}))
-    process = _start(run, steps)
+    process = _start(run, steps, submitted)
     faults = _faults(run, random.Random(seed), steps, kills)
     code = process.wait(timeout=600)
     truth = _truth(run, submitted, faults)
@@ -78,16 +79,16 @@ def trial(run: Path, seed: int, steps: int, kills: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _start(run: Path, steps: int) -> subprocess.Popen[bytes]:
-    pairs = {
-        "run": run, "nodes": 2, "ranks": 2, "min-nodes": 2, "on-host-loss": "fail", "silence": 3, "restarts": 99,
-        "checkpoints": run / "checkpoints", "every": "steps:5", "management": "127.0.0.0/8",
-        "compute": "127.0.0.0/8",
-    }  # fmt: skip
+def _start(run: Path, steps: int, submitted: float) -> subprocess.Popen[bytes]:
     training = [str(HERE / "trainings" / "timed.py"), *map(str, (steps, STEP_S, STALL_S, EACH))]
-    given = [f"--{key}={value}" for key, value in pairs.items()]
+    fields = {
+        "name": "timed", "command": training, "time": "1d", "nodes": 2, "gpus_per_node": 2,
+        "checkpoint": {"every": "5 steps"}, "recovery": {"on_host_loss": "fail", "restarts": 99},
+    }  # fmt: skip
+    job = Job.model_validate(fields, strict=False)
+    (run / "job.json").write_text(record(job, None, str(run), submitted))
     return subprocess.Popen(
-        [sys.executable, "-m", "clusterwright.onhost.supervisor.standin", *given, "--local", "--", *training],
+        [sys.executable, "-m", "clusterwright.onhost.supervisor.standin", str(run)],
         env={**os.environ, "PYTHONPATH": str(SOURCE)}, start_new_session=True,
     )  # fmt: skip
 

@@ -37,13 +37,20 @@ def job(tmp_path):
     return file
 
 
+def record_in(script):
+    """What the script writes into job.json."""
+    return json.loads(
+        script.partition("job.json <<'END_OF_JOB_JSON'\n")[2].partition("\nEND_OF_JOB_JSON\n")[0]
+    )
+
+
 def test_a_dry_run_prints_the_script_and_nothing_else(wright, job, tmp_path):
     """It can be piped into a file or into sbatch."""
     done = wright("train", job, "--dry-run", "--cluster", CLUSTER)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("#!/bin/bash\n")
-    assert f"-- {COUNTING} 8 0.01\n" in done.stdout
+    assert record_in(done.stdout)["launch"]["command"] == [str(COUNTING), "8", "0.01"]
     assert not (tmp_path / "runs").exists()
 
 
@@ -72,7 +79,7 @@ def test_what_is_typed_comes_before_the_job_file(wright, job):
 
     assert "#SBATCH --nodes=1 " in done.stdout, done.stderr
     assert "#SBATCH --time=0-00:20:00 " in done.stdout
-    assert "--every steps:5 " in done.stdout
+    assert record_in(done.stdout)["job"]["checkpoint"]["every"] == {"steps": 5, "seconds": None}
     assert (refused.returncode, "error[too-many-nodes]" in refused.stderr) == (2, True)
 
 

@@ -1,5 +1,6 @@
 """A job in an image, as a script."""
 
+import shlex
 import subprocess
 
 import pytest
@@ -7,9 +8,11 @@ import pytest
 from clusterwright.config.environments import Environments
 from clusterwright.config.rules import clashes
 from clusterwright.errors import SpecError
+from clusterwright.launch.command import launch_of
 from clusterwright.launch.script import script
 
 RUN = "/shared/runs/gpt-20261121-131500"
+PYXIS = "/shared:/scratch/c:/opt/clusterwright:/data"
 
 
 @pytest.fixture
@@ -28,21 +31,21 @@ def offering(cluster):
 @pytest.mark.parametrize(
     ("image", "offered", "expected"),
     [
-        ("/shared/images/torch", ("oci", "pyxis"), "oci /shared/images/torch /data python3"),
-        ("/shared/images/t.sif", ("oci", "apptainer"), "apptainer /shared/images/t.sif /data python3"),
-        (
-            "/shared/images/t.sqsh", ("oci", "pyxis"),
-            "pyxis /shared/images/t.sqsh /shared:/scratch/c:/opt/clusterwright:/data python3",
-        ),
-        ("nvcr.io#nvidia/pytorch:25.09", ("pyxis",), "pyxis 'nvcr.io#nvidia/pytorch:25.09' /shared:"),
-        ("docker://nvcr.io/nvidia/pytorch:25.09", ("apptainer", "pyxis"), "apptainer docker://nvcr.io"),
+        ("/shared/images/torch", ("oci", "pyxis"), ("oci", "/data")),
+        ("/shared/images/t.sif", ("oci", "apptainer"), ("apptainer", "/data")),
+        ("/shared/images/t.sqsh", ("oci", "pyxis"), ("pyxis", PYXIS)),
+        ("nvcr.io#nvidia/pytorch:25.09", ("pyxis",), ("pyxis", PYXIS)),
+        ("docker://nvcr.io/nvidia/pytorch:25.09", ("apptainer", "pyxis"), ("apptainer", "/data")),
     ],
 )  # fmt: skip
 def test_the_first_runtime_that_can_start_the_image_does(image, offered, expected, offering, a_job):
     """A folder is an OCI bundle, .sqsh is enroot's, .sif Apptainer's; pyxis is told what all others see anyway."""
-    text = script(a_job(container={"image": image, "mounts": ["/data"]}), offering(*offered), RUN)
+    job, (runtime, mounts) = a_job(container={"image": image, "mounts": ["/data"]}), expected
+    text = script(job, offering(*offered), RUN)
+    words = launch_of(job, offering(*offered), RUN).image
 
-    assert f"--inside {expected}" in text
+    assert words == (runtime, image, mounts, "python3")
+    assert f"supervisor.inside {shlex.join((RUN, *words))} || exit 1\n" in text
     assert subprocess.run(["bash", "-n"], input=text, text=True, check=False).returncode == 0
 
 

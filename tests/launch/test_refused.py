@@ -8,7 +8,8 @@ from clusterwright.config.load import check_job_against, job_of
 from clusterwright.config.names import is_secret
 from clusterwright.config.reader import read
 from clusterwright.errors import WrightError
-from clusterwright.launch import script
+from clusterwright.launch.command import launch_of
+from clusterwright.launch.script import script
 
 RUN = "/shared/runs/x"
 
@@ -91,13 +92,12 @@ def test_the_value_of_a_secret_is_in_no_error(cluster):
 def test_a_plain_launcher_has_a_task_for_each_gpu(cluster, a_job, launcher):
     """And shares the host's processors out to them; a program is not begun anew unless the job says so."""
     job = a_job(recipe=None, program=["./a.out"], launcher=launcher, gpus_per_node=2)
-    text = script(job, cluster, RUN)
+    text, told = script(job, cluster, RUN), launch_of(job, cluster, RUN)
 
     assert "#SBATCH --ntasks-per-node=2 " in text
     assert "#SBATCH --cpus-per-task=4 " in text
-    assert "supervisor.plain \\\n" in text
-    assert "--restarts 0 \\\n" in text
-    assert text.endswith("-- ./a.out\n")
+    assert text.endswith(f"supervisor.plain {RUN}\n")
+    assert (told.restarts, told.command) == (0, ("./a.out",))
     assert "--no-kill" not in text
 
 
@@ -105,8 +105,8 @@ def test_a_framework_chooses_its_launcher_and_the_job_comes_first(cluster, a_job
     """JAX reads Slurm's variables; a job may take MPI's."""
     fields = {"recipe": None, "command": ["train.py"], "framework": "jax"}
 
-    assert "--launcher srun \\\n" in script(a_job(**fields), cluster, RUN)
-    assert "--launcher mpirun \\\n" in script(a_job(**fields, launcher="mpirun"), cluster, RUN)
+    assert launch_of(a_job(**fields), cluster, RUN).launcher == "srun"
+    assert launch_of(a_job(**fields, launcher="mpirun"), cluster, RUN).launcher == "mpirun"
 
 
 def test_a_framework_is_looked_for_before_hosts_wait_for_each_other(cluster, a_job):

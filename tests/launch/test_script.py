@@ -1,3 +1,4 @@
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -5,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from clusterwright.errors import WrightError
+from clusterwright.launch.command import launch_of
+from clusterwright.launch.record import record, with_record
 from clusterwright.launch.script import script
-from clusterwright.onhost.supervisor.options import read
+from clusterwright.onhost.supervisor.folder import Folder
+from clusterwright.onhost.supervisor.job import InvalidRecordError, read_record
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "sbatch"
 RUN = "/shared/runs/gpt-20261121-131500"
@@ -66,22 +70,47 @@ def run_with_fake_python(text, tmp_path):
 
 def test_quotes_newlines_and_dollars_arrive_as_they_are(cluster, a_job, tmp_path):
     """What the job file says is data: no shell on the way reads it."""
-    arguments, greeting = run_with_fake_python(script(a_job(**JOBS["nasty"]), cluster, RUN), tmp_path)
+    job, run = a_job(**JOBS["nasty"]), str(tmp_path / "a run")
+    text = with_record(script(job, cluster, run), run, record(job, cluster, run, 1.5))
+    arguments, greeting = run_with_fake_python(text, tmp_path)
 
-    assert arguments[-3:] == ["train.py", "--text", NASTY]
+    assert arguments == ["-m", "clusterwright.onhost.supervisor.supervisor", run]
+    assert read_record(Folder(run)).launch.command == ("train.py", "--text", NASTY)
     assert greeting == 'it\'s "$HOME"; reboot'
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_the_supervisor_understands_its_options(name, cluster, a_job, tmp_path):
-    """Both sides of the command line agree."""
+def test_the_supervisor_reads_the_record(name, cluster, a_job, tmp_path):
+    """Both sides of job.json agree."""
     job = a_job(**JOBS[name])
-    arguments, _ = run_with_fake_python(script(job, cluster, RUN), tmp_path)
-    options = read(arguments[2:])
+    (tmp_path / "job.json").write_text(record(job, cluster, RUN, 1.5))
+    found = read_record(Folder(str(tmp_path)))
 
-    assert (options.run, options.nodes, options.ranks) == (RUN, job.nodes, job.gpus_per_node)
-    assert (options.silence, options.on_host_loss) == (job.recovery.host_silence, job.recovery.on_host_loss)
-    assert options.compute == "10.77.1.0/24"
+    assert (found.run, found.local, found.job.nodes) == (RUN.rpartition("/")[2], False, job.nodes)
+    assert (found.job.gpus_per_node, found.job.time) == (job.gpus_per_node, job.time)
+    assert found.job.recovery._asdict() == job.recovery.model_dump()
+    assert found.min_nodes == (job.elastic.min_nodes if job.elastic else job.nodes)
+    assert (found.launch.management, found.launch.compute) == ("10.77.0.0/24", "10.77.1.0/24")
+    assert found.launch == launch_of(job, cluster, RUN)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda whole: whole["job"]["recovery"].pop("hang"), "missing field job.recovery.hang"),
+        (lambda whole: whole["job"]["checkpoint"].update(speed=1), "unknown field job.checkpoint.speed"),
+        (lambda whole: whole["launch"].pop("gres"), "missing field launch.gres"),
+        (lambda whole: whole.update(x=1, y=2), "unknown field x, y"),
+    ],
+)
+def test_a_record_of_another_release_names_its_file_and_the_field(change, problem, cluster, a_job, tmp_path):
+    """A policy that nobody heeds is worse than a job that does not begin."""
+    whole = json.loads(record(a_job(), cluster, RUN, 1.5))
+    change(whole)
+    (tmp_path / "job.json").write_text(json.dumps(whole))
+
+    with pytest.raises(InvalidRecordError, match=re.escape(f"{tmp_path}/job.json: {problem}; submit")):
+        read_record(Folder(str(tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -106,14 +135,16 @@ def test_without_a_compute_network_ranks_use_management(cluster, a_job):
     """The only network carries the gradients then."""
     one = cluster.model_copy(update={"networks": cluster.networks.model_copy(update={"compute": None})})
 
-    assert "--compute 10.77.0.0/24" in script(a_job(), one, RUN)
+    assert launch_of(a_job(), one, RUN).compute == "10.77.0.0/24"
 
 
 def test_true_is_the_bare_option_and_false_is_none(cluster, a_job):
     """As argparse's store_true wants it."""
-    text = script(a_job(arguments={"compile": True, "profile": False, "learning_rate": 0.001}), cluster, RUN)
+    job = a_job(arguments={"compile": True, "profile": False, "learning_rate": 0.001})
 
-    assert "-- -m clusterwright.runtime.recipes.gpt --compile --learning-rate=0.001" in text
+    assert launch_of(job, cluster, RUN).command == (
+        "-m", "clusterwright.runtime.recipes.gpt", "--compile", "--learning-rate=0.001",
+    )  # fmt: skip
 
 
 def test_what_the_cluster_sets_for_all_jobs_is_said_and_a_job_may_say_otherwise(cluster, a_job):

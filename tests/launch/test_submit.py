@@ -162,7 +162,7 @@ def test_the_code_of_a_run_is_what_it_was(small, here, a_job, tmp_path):
     assert (made / "code" / "train.py").read_text() == "print(1)\n"
     assert len(json.loads((made / "job.json").read_text())["code"]) == 64
     assert f"#SBATCH --chdir={made}/code\n" in (made / "job.sh").read_text()
-    assert f"--workdir {made}/code " in (made / "job.sh").read_text()
+    assert json.loads((made / "job.json").read_text())["launch"]["workdir"] == f"{made}/code"
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_an_array_is_runs_with_folders_of_their_own_and_one_copy_of_the_code(sma
     assert [line for line in scontrol.read_text().splitlines() if "jobname" in line] == told
     assert [(run / "jobs").read_text() for run in runs] == ["123_0\n", "123_1\n"]
     assert [(run / "code" / "train.py").read_text() for run in runs] == ["print(1)\n"] * 2
-    assert ["--lr=0.01" in (run / "job.sh").read_text() for run in runs] == [False, True]
+    assert ["--lr=0.01" in (run / "job.json").read_text() for run in runs] == [False, True]
     assert "#SBATCH --array=0-1\n" in (Path(made.folder) / "array.sh").read_text()
     assert {"events", "logs", "checkpoints", "job.json"} <= {path.name for path in runs[0].iterdir()}
 
@@ -236,4 +236,4 @@ def test_runs_of_the_same_second_have_names_of_their_own(small, here, a_job):
 
     assert first.name != second.name
     assert (Path(first.folder) / "job.sh").exists()
-    assert f"--run {second.folder} " in (Path(second.folder) / "job.sh").read_text()
+    assert f".supervisor {second.folder}\n" in (Path(second.folder) / "job.sh").read_text()

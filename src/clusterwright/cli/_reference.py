@@ -1,4 +1,4 @@
-"""What is generated: the references under docs/, and the hosts' table of Xids.
+"""What is generated: the references under docs/, the hosts' table of Xids, and the fields of a job on hosts.
 
 `python -m clusterwright.cli._reference --write|--check`.
 """
@@ -15,12 +15,14 @@ from clusterwright.check.reference import reference
 from clusterwright.cli import commands
 from clusterwright.cli._pages import pages
 from clusterwright.cli.plan import listed
+from clusterwright.config import on_host as job_on_host
 from clusterwright.config.fields import Field, fields
 from clusterwright.diagnose.reference import pages as modes_pages
 from clusterwright.onhost.supervisor.ledger.kinds import COMMON, KINDS, Kind
 from clusterwright.provision.render.monitoring.pages import alert_pages
 
 _XIDS = "src/clusterwright/provision/render/hooks/xids"  # what hosts know of Xids, without Clusterwright
+_JOB_FIELDS = "src/clusterwright/onhost/supervisor/job_fields.py"  # what hosts know of a job
 _MADE = "<!-- made by clusterwright.cli._reference, do not edit -->\n\n"
 
 
@@ -117,6 +119,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     pending = outdated(asked.root / "docs" / "reference", asked.root / "tests" / "golden" / "errors")
     pending |= _differs(asked.root / _XIDS, on_host())
+    pending |= _differs(asked.root / _JOB_FIELDS, job_on_host.source())
     for path, text in pending.items():
         if asked.write:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -44,12 +44,24 @@ def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
     if wish and how.show:
         return _shown(wish.job, where)
     if wish and how.dry_run:
-        run_folder = f"{launch.runs_folder(where)}/{launch.run_name(wish.job.name, time.time())}"
-        sys.stdout.write(launch.script(wish.job, where, run_folder))
-        return 0
+        return _dry_run(wish.job, where, launch.runs_folder(where))
     run = _submitted(wish if how.resume is None else None, how.resume or "", where, how.as_user)
     what = run.runs[0] if run.runs else run.name
     return _there.follow(where, launch.runs_folder(where), what, live=True) if how.follow else 0
+
+
+def _dry_run(job: Job, cluster: Cluster | None, runs: str) -> int:
+    """The script, which writes job.json itself when somebody submits or starts it by hand."""
+    from clusterwright.launch.local import local_script
+    from clusterwright.launch.record import record, with_record
+    from clusterwright.launch.run import run_name
+    from clusterwright.launch.script import script
+
+    now = time.time()
+    run = f"{runs}/{run_name(job.name, now)}"
+    text = script(job, cluster, run) if cluster else local_script(job, run)
+    sys.stdout.write(with_record(text, run, record(job, cluster, run, now)))
+    return 0
 
 
 def _shown(job: Job, cluster: Cluster) -> int:
@@ -94,11 +106,10 @@ def _something(words: tuple[str, ...], resume: str | None) -> None:
 def _local(wish: Asked, folder: Path, *, dry_run: bool) -> int:
     """Always followed: an interrupt asks the ranks to save, and ends the run; a second one ends the following."""
     from clusterwright.cli._there import follow
-    from clusterwright.launch import interrupt, local, local_script, run_name
+    from clusterwright.launch import interrupt, local
 
     if dry_run:
-        sys.stdout.write(local_script(wish.job, str(folder / run_name(wish.job.name, time.time()))))
-        return 0
+        return _dry_run(wish.job, None, str(folder))
     run = local(wish.job, folder, beside=wish.beside)
     _tell(run.name, run.job_id)
 

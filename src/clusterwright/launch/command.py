@@ -1,4 +1,4 @@
-"""What runs: the training's command, and the supervisor's command line around it."""
+"""What runs: the training's command, and what job.json tells the supervisor about it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import cast
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import PLAIN, Job, Launcher
+from clusterwright.launch import container
+from clusterwright.launch.share import share
 from clusterwright.onhost.adapters import begin
 from clusterwright.onhost.adapters.adapter import Adapter
+from clusterwright.onhost.supervisor.job import Launch
 
 BEGIN = "clusterwright.onhost.adapters.begin"
 _RUNTIME = "clusterwright.runtime"
@@ -21,6 +24,7 @@ PARTS = {
 }  # not the recipe itself, which is run as __main__
 _FSDP = "torch.distributed.fsdp"
 _CUTS = {"shard": _FSDP, "pipeline": _FSDP, "tensor": "torch.distributed.tensor.parallel"}  # two seconds each
+LOOPBACK = "127.0.0.0/8"
 LIBRARY = "/opt/clusterwright/lib"  # decision 0001: what jobs import, on every host
 SHORTEST_GRACE_S, LONGEST_GRACE_S = (
     20,
@@ -79,27 +83,16 @@ def python(job: Job, cluster: Cluster) -> str:
     return job.environment.python or cluster.software.python
 
 
-def options(
-    job: Job, run: str, *, compute: str, management: str, gres: str | None
-) -> tuple[tuple[str, str], ...]:
-    """The supervisor's options, in the order in which they are shown."""
-    recovery = job.recovery
-    pairs: list[tuple[str, str | int | None]] = [
-        ("--run", run), ("--nodes", job.nodes), ("--ranks", job.gpus_per_node), ("--spares", recovery.spare_nodes),
-        ("--min-nodes", job.elastic.min_nodes if job.elastic else job.nodes),
-        ("--on-host-loss", recovery.on_host_loss), ("--restarts", _restarts(job)),
-        ("--successors", recovery.successors), ("--silence", recovery.host_silence),
-        ("--time", job.time), ("--grace", grace_s(job)),
-        ("--checkpoints", job.checkpoint.folder or f"{run}/checkpoints"),
-        ("--every", _every(job)), ("--keep", job.checkpoint.keep),
-        ("--best", job.checkpoint.best), ("--copies", _copies(job)), ("--hang", job.recovery.hang),
-        ("--launcher", launcher(job)), ("--framework", job.framework if is_plain(job) else None),
-        ("--standby", "yes" if job.warm.standby else "no"),
-        ("--imports", ",".join(imports(job))),
-        ("--management", management), ("--compute", compute), ("--gres", gres),
-        ("--workdir", workdir(job, run)), ("--trackers", ",".join(job.trackers) or None),
-    ]  # fmt: skip
-    return tuple((name, str(value)) for name, value in pairs if value is not None)
+def launch_of(job: Job, cluster: Cluster | None, run: str) -> Launch:
+    """What job.json holds beside the job, for a run in the folder `run`; without a cluster it is on this machine."""
+    management = str(cluster.networks.management.subnet) if cluster else LOOPBACK
+    compute = str(cluster.networks.compute.subnet) if cluster and cluster.networks.compute else management
+    return Launch(
+        command=command(job), launcher=launcher(job), restarts=_restarts(job), grace_s=grace_s(job),
+        checkpoints=job.checkpoint.folder or f"{run}/checkpoints", imports=imports(job), workdir=workdir(job, run),
+        management=management, compute=compute, gres=share(job, cluster).gres if cluster else None,
+        image=container.words(job, cluster) if cluster else None,
+    )  # fmt: skip
 
 
 def _restarts(job: Job) -> int:
@@ -108,22 +101,12 @@ def _restarts(job: Job) -> int:
     return job.recovery.restarts if asked else 0
 
 
-def _every(job: Job) -> str:
-    every = job.checkpoint.every
-    return f"steps:{every.steps}" if every.steps else f"seconds:{every.seconds}"
-
-
 def imports(job: Job) -> tuple[str, ...]:
     """What the fork server imports beside torch: the runtime, what a recipe is made of, and the job's own list."""
     ours = (_RUNTIME, *(f"{_RUNTIME}.recipes.{name}" for name in PARTS.get(job.recipe or "", ())))
     cut = job.parallel if job.recipe else None
     cuts = [module for name, module in _CUTS.items() if cut and getattr(cut, name) not in (1, "none")]
     return (*ours, *dict.fromkeys(cuts), *job.warm.imports)
-
-
-def _copies(job: Job) -> str:
-    copies = job.checkpoint.memory
-    return copies if isinstance(copies, str) else f"steps:{copies.steps}"
 
 
 def _option(name: str, value: str | float | bool) -> tuple[str, ...]:  # noqa: FBT001 (a value of the file, not a switch)

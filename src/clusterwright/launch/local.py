@@ -16,12 +16,10 @@ from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_whole
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.launch import gradients, parallel
-from clusterwright.launch.command import command, is_plain, launcher, options
+from clusterwright.launch.command import is_plain, launcher
+from clusterwright.launch.record import record
 from clusterwright.launch.run import Run, run_name
 from clusterwright.launch.snapshot import snapshot
-from clusterwright.launch.submit import job_record
-
-LOOPBACK = "127.0.0.0/8"
 
 
 def local(job: Job, folder: Path, *, clock: Clock | None = None, beside: Path = Path()) -> Run:
@@ -40,7 +38,7 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, beside: Path = 
     if copy:
         copy.unpack(run / "code")
     digest = copy.digest if copy else None
-    write_whole(run / "job.json", job_record(job, name, now, None, local=True, gpu=peak_here(), code=digest))
+    write_whole(run / "job.json", record(job, None, str(run), now, user=None, gpu=peak_here(), code=digest))
     write_whole(run / "job.sh", local_script(job, str(run)), mode=0o755)
     with (run / "job.out").open("ab") as out:
         process = subprocess.Popen(  # noqa: S603 (Slurm's own programs)
@@ -95,8 +93,5 @@ def local_script(job: Job, run: str) -> str:
     said = {**job.environment.variables, **parallel.variables(job), **gradients.variables(job)}
     lines += [f"export {name}={shlex.quote(text)}" for name, text in said.items()]
     python = job.environment.python or sys.executable
-    pairs = options(job, run, compute=LOOPBACK, management=LOOPBACK, gres=None)
-    start = [f"exec {shlex.quote(python)} -m clusterwright.onhost.supervisor.standin"]
-    start += [f"  {name} {shlex.quote(text)}" for name, text in pairs]
-    start += [f"  --local -- {shlex.join(command(job))}"]
-    return "\n".join([*lines, " \\\n".join(start)]) + "\n"
+    lines += [f"exec {shlex.quote(python)} -m clusterwright.onhost.supervisor.standin {shlex.quote(run)}"]
+    return "\n".join(lines) + "\n"

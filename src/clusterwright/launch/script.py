@@ -12,10 +12,8 @@ from clusterwright.launch import container, gradients, parallel
 from clusterwright.launch.command import (
     LIBRARY,
     adapter,
-    command,
     grace_s,
     is_plain,
-    options,
     python,
     workdir,
 )
@@ -146,22 +144,14 @@ def _has_framework(job: Job, cluster: Cluster, run: str) -> str:
 
 
 def _start(job: Job, cluster: Cluster, run: str) -> str:
-    networks, part = cluster.networks, share(job, cluster)
-    management = str(networks.management.subnet)
-    compute = str(networks.compute.subnet) if networks.compute else management
-    pairs = options(job, run, compute=compute, management=management, gres=part.gres)
     inside = container.words(job, cluster)
     start = '"$outside"' if inside else shlex.quote(python(job, cluster))
     module = "plain" if is_plain(job) else "supervisor"
-    lines = [f"exec {start} -m clusterwright.onhost.supervisor.{module}"]
-    lines += [f"  {name} {shlex.quote(text)}" for name, text in pairs]
-    lines += [f"  --inside {shlex.join(inside)}"] if inside else []
-    lines += [f"  -- {shlex.join(command(job))}"]
     does = (
         "Starts the program, and says how it ended"
         if is_plain(job)
         else "Keeps the training alive: restarts, spares, successors"
     )
-    why = f"# {does}. `exec`, so that Slurm's signals reach it."
+    why = f"# {does}; job.json says how. `exec`, so that Slurm's signals reach it."
     look = container.look(run, inside, cluster) if inside else _has_framework(job, cluster, run)
-    return look + why + "\n" + " \\\n".join(lines)
+    return f"{look}{why}\nexec {start} -m clusterwright.onhost.supervisor.{module} {shlex.quote(run)}"

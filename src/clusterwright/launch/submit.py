@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.launch import arrays
+from clusterwright.launch.record import record
 from clusterwright.launch.run import Run, run_name
 from clusterwright.launch.script import script
 from clusterwright.launch.snapshot import Snapshot, snapshot
@@ -150,8 +150,8 @@ class _Made:
         digest = self.copy.digest if self.copy else None
         return {
             "job.sh": script(job, self.cluster, run),
-            "job.json": job_record(
-                job, name, self.now, self.user, price=self.price, gpu=self.gpu, code=digest
+            "job.json": record(
+                job, self.cluster, run, self.now, user=self.user, price=self.price, gpu=self.gpu, code=digest
             ),
         }
 
@@ -197,24 +197,6 @@ def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = No
     command = _again(run)
     done = remote.run(cluster.control.name, slurm.as_user(command, user), timeout_s=SUBMIT_LIMIT_S)
     return Run(name, slurm.submitted(done, cluster.control.name, user), run, warnings(done.out))
-
-
-def job_record(
-    job: Job,
-    name: str,
-    now: float,
-    user: str | None,
-    *,
-    local: bool = False,
-    price: dict[str, Any] | None = None,
-    gpu: dict[str, Any] | None = None,
-    code: str | None = None,
-) -> str:
-    """What job.json holds: the job as it was read, who submitted it, when, what a GPU hour costs and can do."""
-    return json.dumps(
-        {"run": name, "user": user, "submitted": now, "local": local, "price": price, "gpu": gpu, "code": code,
-         "job": job.model_dump(mode="json")}, indent=2,
-    )  # fmt: skip
 
 
 def _as_owner(runs: str, steps: str, user: str | None) -> str:

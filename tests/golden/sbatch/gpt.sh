@@ -20,28 +20,5 @@
 export SLURM_EXPORT_ENV=ALL
 export PYTHONPATH=/opt/clusterwright/lib${PYTHONPATH:+:$PYTHONPATH}
 
-# Keeps the training alive: restarts, spares, successors. `exec`, so that Slurm's signals reach it.
-exec /opt/clusterwright/env/bin/python -m clusterwright.onhost.supervisor.supervisor \
-  --run /shared/runs/gpt-20261121-131500 \
-  --nodes 2 \
-  --ranks 2 \
-  --spares 1 \
-  --min-nodes 2 \
-  --on-host-loss spare \
-  --restarts 3 \
-  --successors 5 \
-  --silence 3 \
-  --time 1800 \
-  --grace 180 \
-  --checkpoints /shared/runs/gpt-20261121-131500/checkpoints \
-  --every steps:25 \
-  --keep 3 \
-  --copies auto \
-  --hang auto \
-  --launcher agent \
-  --standby yes \
-  --imports clusterwright.runtime,clusterwright.runtime.recipes.text,clusterwright.runtime.recipes.transformer \
-  --management 10.77.0.0/24 \
-  --compute 10.77.1.0/24 \
-  --gres gpu:a100:2 \
-  -- -m clusterwright.runtime.recipes.gpt --steps=300
+# Keeps the training alive: restarts, spares, successors; job.json says how. `exec`, so that Slurm's signals reach it.
+exec /opt/clusterwright/env/bin/python -m clusterwright.onhost.supervisor.supervisor /shared/runs/gpt-20261121-131500

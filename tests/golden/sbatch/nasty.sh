@@ -26,30 +26,5 @@ export PYTHONPATH=/opt/clusterwright/lib${PYTHONPATH:+:$PYTHONPATH}
 # ~/.config/clusterwright/secrets.env (mode 0600) of the job's user.
 export GREETING='it'"'"'s "$HOME"; reboot'
 
-# Keeps the training alive: restarts, spares, successors. `exec`, so that Slurm's signals reach it.
-exec /opt/other/bin/python -m clusterwright.onhost.supervisor.supervisor \
-  --run /shared/runs/gpt-20261121-131500 \
-  --nodes 1 \
-  --ranks 1 \
-  --spares 0 \
-  --min-nodes 1 \
-  --on-host-loss successor \
-  --restarts 3 \
-  --successors 5 \
-  --silence 3 \
-  --time 86400 \
-  --grace 300 \
-  --checkpoints /shared/runs/gpt-20261121-131500/checkpoints \
-  --every seconds:600 \
-  --keep 3 \
-  --copies auto \
-  --hang auto \
-  --launcher agent \
-  --standby yes \
-  --imports clusterwright.runtime \
-  --management 10.77.0.0/24 \
-  --compute 10.77.1.0/24 \
-  --gres gpu:a100:1 \
-  --workdir /shared/alice/code \
-  -- train.py --text 'it'"'"'s "quoted"
-$(reboot) `reboot` \ ; # end'
+# Keeps the training alive: restarts, spares, successors; job.json says how. `exec`, so that Slurm's signals reach it.
+exec /opt/other/bin/python -m clusterwright.onhost.supervisor.supervisor /shared/runs/gpt-20261121-131500

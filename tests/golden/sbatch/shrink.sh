@@ -20,28 +20,5 @@
 export SLURM_EXPORT_ENV=ALL
 export PYTHONPATH=/opt/clusterwright/lib${PYTHONPATH:+:$PYTHONPATH}
 
-# Keeps the training alive: restarts, spares, successors. `exec`, so that Slurm's signals reach it.
-exec /opt/clusterwright/env/bin/python -m clusterwright.onhost.supervisor.supervisor \
-  --run /shared/runs/gpt-20261121-131500 \
-  --nodes 4 \
-  --ranks 4 \
-  --spares 0 \
-  --min-nodes 2 \
-  --on-host-loss shrink \
-  --restarts 1 \
-  --successors 2 \
-  --silence 10 \
-  --time 1800 \
-  --grace 180 \
-  --checkpoints /shared/alice/gpt \
-  --every seconds:600 \
-  --keep 5 \
-  --copies auto \
-  --hang auto \
-  --launcher agent \
-  --standby yes \
-  --imports clusterwright.runtime,clusterwright.runtime.recipes.text,clusterwright.runtime.recipes.transformer \
-  --management 10.77.0.0/24 \
-  --compute 10.77.1.0/24 \
-  --gres gpu:a100:4 \
-  -- -m clusterwright.runtime.recipes.gpt
+# Keeps the training alive: restarts, spares, successors; job.json says how. `exec`, so that Slurm's signals reach it.
+exec /opt/clusterwright/env/bin/python -m clusterwright.onhost.supervisor.supervisor /shared/runs/gpt-20261121-131500

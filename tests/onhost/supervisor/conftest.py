@@ -8,8 +8,25 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.config.job import Checkpoint, Job, Recovery, Warm
+from clusterwright.launch.record import record
+
 SOURCE = Path(__file__).parents[3] / "src"
 COUNTING = Path(__file__).parent / "counting.py"
+
+
+def write_record(folder, fields, *, time=0, **launch):
+    """job.json of a local run of the job with these fields; a time limit may be shorter than a job file takes."""
+    whole = json.loads(record(Job.model_validate(fields, strict=False), None, str(folder), 1.5))
+    whole["job"]["time"] = time
+    whole["launch"] |= launch
+    folder.mkdir(exist_ok=True)
+    (folder / "job.json").write_text(json.dumps(whole))
+
+
+def _taken(fields, section):
+    """Those of the section, which are then no longer among the fields."""
+    return {name: fields.pop(name) for name in section.model_fields if name in fields}
 
 
 class LocalRun:
@@ -19,18 +36,18 @@ class LocalRun:
         self.folder, self.process = folder, None
 
     def start(self, *, policy="successor", nodes=2, spares=0, steps=1000, pause=0.05, fail_at=0, **more):
-        """Begin; `more` are further options of the supervisor; `script` is what it runs, with `env`."""
-        script, env = more.pop("script", COUNTING), more.pop("env", {})
-        options = {
-            "run": self.folder, "nodes": nodes, "ranks": 2, "spares": spares, "min-nodes": 1, "on-host-loss": policy,
-            "silence": 3, "checkpoints": self.folder / "checkpoints", "every": "steps:5",
-            "management": "127.0.0.0/8", "compute": "127.0.0.0/8",
-            **{name.replace("_", "-"): value for name, value in more.items()},
+        """Begin; `more` are fields of the job or of its sections, and of `launch`; it runs `script`, with `env`."""
+        script, env, ranks = more.pop("script", COUNTING), more.pop("env", {}), more.pop("ranks", 2)
+        fields = {
+            "name": "counting", "command": [str(script), str(steps), str(pause), str(fail_at)], "time": "1d",
+            "nodes": nodes, "gpus_per_node": ranks, "elastic": {"min_nodes": 1},
+            "recovery": _taken(more, Recovery) | {"on_host_loss": policy, "spare_nodes": spares},
+            "checkpoint": {"every": "5 steps"} | _taken(more, Checkpoint), "warm": _taken(more, Warm),
+            "launcher": more.pop("launcher", "agent"),
         }  # fmt: skip
-        argv = [f"--{name}={value}" for name, value in options.items()]
+        write_record(self.folder, fields, imports=fields["warm"].get("imports", []), **more)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "clusterwright.onhost.supervisor.standin", *argv, "--local", "--",
-             script, str(steps), str(pause), str(fail_at)],
+            [sys.executable, "-m", "clusterwright.onhost.supervisor.standin", str(self.folder)],
             env={**os.environ, "PYTHONPATH": f"{SOURCE}:{self.folder.parent}", **env}, start_new_session=True,
         )  # fmt: skip
         return self
@@ -86,6 +103,12 @@ class LocalRun:
                 if mark in line + env and text.encode() in line.replace(b"\0", b" "):
                     found.append(int(entry.name))
         return found
+
+
+@pytest.fixture(name="write_record")
+def _write_record():
+    """`write_record(folder, fields)`: job.json of a run of the job with these fields."""
+    return write_record
 
 
 @pytest.fixture

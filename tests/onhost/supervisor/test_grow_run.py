@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = [pytest.mark.train, pytest.mark.timeout(280)]
 STORMY = Path(__file__).parents[2] / "launch" / "recovery" / "stormy.py"
-NEVER = {"every": "steps:100000", "script": STORMY, "ranks": 1, "copies": "auto", "policy": "shrink"}
+NEVER = {"every": "100000 steps", "script": STORMY, "ranks": 1, "memory": "auto", "policy": "shrink"}
 
 
 def kill_agent(run, host):

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.train, pytest.mark.timeout(200)]
 @pytest.fixture
 def keeping(local_run):
     """Two hosts with two ranks each, all of which step."""
-    local_run.start(script=KEEPING, grace=600)
+    local_run.start(script=KEEPING, grace_s=600)
     local_run.until(lambda: {event["rank"] for event in local_run.events("step")} == {0, 1, 2, 3})
     return local_run
 
@@ -132,7 +132,7 @@ def test_a_cancelled_script_that_looks_at_nothing_is_ended(keeping):
 
 def test_a_script_that_heeds_nothing_is_killed_after_the_grace(local_run):
     """Of 15 s, less the 10 that Slurm would need; and nothing of it is left."""
-    local_run.start(script=KEEPING, nodes=1, grace=15, env={"KEEPING_DEAF": "1"})
+    local_run.start(script=KEEPING, nodes=1, grace_s=15, env={"KEEPING_DEAF": "1"})
     local_run.until(lambda: {event["rank"] for event in local_run.events("step")} == {0, 1})
     pids, asked = started(local_run, {0, 1}), time.time()
     os.kill(local_run.process.pid, signal.SIGINT)

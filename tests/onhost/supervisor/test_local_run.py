@@ -139,7 +139,7 @@ def test_the_same_failure_again_and_again_ends_the_run(local_run):
 
 def test_a_time_limit_saves_and_hands_over(local_run):
     """The ranks leave with a checkpoint before the limit, and a successor goes on from there."""
-    local_run.start(nodes=1, time=45, grace=25, successors=1)
+    local_run.start(nodes=1, time=45, grace_s=25, successors=1)
     stopped = local_run.until(lambda: local_run.events("stopped", rank=0))[0]
     resumed = local_run.until(lambda: local_run.events("resumed", generation=2, rank=0))[0]
 

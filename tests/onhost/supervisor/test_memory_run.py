@@ -11,7 +11,7 @@ import pytest
 pytestmark = [pytest.mark.train, pytest.mark.timeout(280)]
 STORMY = Path(__file__).parents[2] / "launch" / "recovery" / "stormy.py"
 STEPS = 80
-NEVER = {"every": "steps:1000", "script": STORMY, "ranks": 1, "copies": "steps:1"}
+NEVER = {"every": "1000 steps", "script": STORMY, "ranks": 1, "memory": "1 step"}
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_a_lost_host_costs_no_disk_and_hardly_a_step(local_run, other_run, envir
 
 def test_when_both_holders_die_the_disk_has_it(local_run, other_run, environment):
     """Two hosts at once, of two; two spares begin at the checkpoint."""
-    local_run.start(policy="spare", spares=2, **{**NEVER, "every": "steps:15"})
+    local_run.start(policy="spare", spares=2, **{**NEVER, "every": "15 steps"})
     local_run.until(lambda: local_run.events("checkpoint"))
     for host in local_run.events("generation_start")[0]["hosts"]:
         kill_host(local_run, host)

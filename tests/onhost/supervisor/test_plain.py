@@ -21,25 +21,25 @@ env > {folder}/told
 
 
 @pytest.fixture
-def start(tmp_path):
+def start(tmp_path, write_record):
     """`start(does, ...)`: the batch step, with programs of ours in the place of Slurm's."""
     programs = tmp_path / "bin"
     programs.mkdir()
     made = []
 
-    def begin(does, *options, launcher="srun", words=("./a.out", "x y")):
+    def begin(does, *, restarts=0, launcher="srun", words=("./a.out", "x y")):
         for name, text in {
             "srun": SRUN.format(folder=tmp_path, does=does),
             "scontrol": "#!/bin/sh\nprintf 'gpu-node1\\ngpu-node2\\n'\n",
         }.items():  # fmt: skip
             (programs / name).write_text(text)
             (programs / name).chmod(0o755)
-        argv = [
-            sys.executable, "-m", "clusterwright.onhost.supervisor.plain", "--run", str(tmp_path / "run"),
-            "--nodes", "2",
-            "--ranks", "2", "--min-nodes", "2", "--restarts", "0", "--checkpoints", "/c", "--every", "steps:5",
-            "--management", "127.0.0.0/8", "--compute", "127.0.0.0/8", "--launcher", launcher, *options, "--", *words,
-        ]  # fmt: skip
+        fields = {
+            "name": "program", "program": list(words), "time": "1d", "nodes": 2, "gpus_per_node": 2,
+            "launcher": launcher, "recovery": {"restarts": restarts},
+        }  # fmt: skip
+        write_record(tmp_path / "run", fields)
+        argv = [sys.executable, "-m", "clusterwright.onhost.supervisor.plain", str(tmp_path / "run")]
         env = {
             **os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "SLURM_JOB_ID": "7",
             "SLURM_JOB_NODELIST": "gpu-node[1-2]", "SLURM_CPUS_PER_TASK": "4",
@@ -111,7 +111,7 @@ exit 1"""
 def test_it_begins_anew_only_where_the_job_asks_for_it(start, ended, tmp_path):
     """The second time it ends well."""
     does = f"[ -e {tmp_path}/once ] && exit 0; touch {tmp_path}/once; exit 1"
-    code, outcome = ended(start(does, "--restarts", "2"))
+    code, outcome = ended(start(does, restarts=2))
 
     assert (code, outcome["outcome"]) == (0, "finished")
     assert sorted(path.name for path in (tmp_path / "run" / "logs").iterdir() if path.name.isdigit()) == [

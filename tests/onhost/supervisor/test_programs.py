@@ -123,7 +123,7 @@ def test_an_import_that_starts_a_thread_is_not_held_ready(local_run):
         "import threading, time\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
     )
     script = program(local_run, "import threaded, threading\nassert threading.active_count() >= 2\n")
-    local_run.start(script=script, nodes=1, imports="threaded,json")
+    local_run.start(script=script, nodes=1, imports=["threaded", "json"])
 
     assert local_run.process.wait(timeout=150) == 0, local_run.said()
     assert "threaded starts threads when it is imported" in str(local_run.events("standby")[0]["problems"])
@@ -131,7 +131,7 @@ def test_an_import_that_starts_a_thread_is_not_held_ready(local_run):
 
 def test_an_import_that_is_missing_is_said_and_costs_nothing(local_run):
     """Whether the program needs it is its own matter."""
-    local_run.start(steps=5, pause=0.01, nodes=1, imports="no_such_module")
+    local_run.start(steps=5, pause=0.01, nodes=1, imports=["no_such_module"])
 
     assert local_run.process.wait(timeout=150) == 0, local_run.said()
     assert "no_such_module" in local_run.said()
@@ -140,7 +140,7 @@ def test_an_import_that_is_missing_is_said_and_costs_nothing(local_run):
 def test_ranks_that_start_cold_do_the_same(local_run):
     """Without a fork server (`warm.standby: false`): the same words, the same recovery."""
     script = program(local_run, "if GENERATION == 1 and RANK == 0: os._exit(3)\ntime.sleep(1)\n")
-    local_run.start(script=script, nodes=1, standby="no")
+    local_run.start(script=script, nodes=1, standby=False)
 
     assert local_run.process.wait(timeout=150) == 0, local_run.said()
     assert [one["code"] for one in local_run.events("rank_exit")] == [3]
@@ -177,7 +177,7 @@ def test_stores_of_ranks_that_start_cold_have_imported_nothing(local_run):
         local_run,
         "time.sleep(0.3)\nif GENERATION < 4 and RANK == 0: os.kill(os.getpid(), 9)\ntime.sleep(60)\n",
     )
-    local_run.start(script=script, nodes=1, standby="no", restarts=9)
+    local_run.start(script=script, nodes=1, standby=False, restarts=9)
     local_run.until(lambda: local_run.events("generation_start")[3:])
     stores = local_run.until(
         lambda: of_one_parent(local_run.processes("clusterwright.onhost.supervisor.host.stores"))

@@ -1,29 +1,29 @@
 """Who follows a supervisor; the whole of it, with real Slurm, is in test_recovery_lab.py."""
 
-import dataclasses
 import json
 import os
 
 import pytest
 
-from clusterwright.onhost.supervisor import room
+from clusterwright.onhost.supervisor import room, succession
 from clusterwright.onhost.supervisor.folder import Folder
-from clusterwright.onhost.supervisor.options import read
+from clusterwright.onhost.supervisor.job import read_record
 from clusterwright.onhost.supervisor.succession import Succession, own_environment
-from clusterwright.onhost.supervisor.takeover import options_of
 
-ORDERS = {"number": 1, "beat": 0.1, "silence": 3.0, "local": False, "supervisor": "n1"}
+ORDERS = {"number": 1, "beat": 0.1, "supervisor": "n1"}
 
 
 @pytest.fixture
-def orphan(tmp_path, monkeypatch):
+def orphan(tmp_path, monkeypatch, write_record):
     """An agent of job 7 whose supervisor beat five times, the last time half a second ago; Slurm answers."""
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setattr(room, "in_reach", lambda _: True)  # Slurm itself is in a lab
     folder = Folder(str(tmp_path))
     folder.claim("chain/1", "7")
     folder.write("pulse", {"job_id": "7", "number": 1, "beats": 5, "address": "10.0.0.1", "port": 20001})
-    one = Succession(folder, ("10.0.0.1", 20001))
+    write_record(tmp_path, {"name": "gpt", "recipe": "gpt", "time": "1d", "recovery": {"host_silence": "3s"}})
+    record = read_record(folder)._replace(local=False)
+    one = Succession(folder, record, ("10.0.0.1", 20001))
     one.started = []
     one._start = lambda number, _: one.started.append(number)  # the process is in a lab
     one.greeted(ORDERS)
@@ -113,12 +113,35 @@ def test_what_srun_said_of_one_step_is_no_option_of_the_next(monkeypatch):
     assert left["PATH"] == os.environ["PATH"]
 
 
-def test_the_job_is_handed_on_whole():
-    """What went through JSON is what the supervisor before knew; the command is a tuple again."""
-    said = (
-        "--run r --nodes 2 --ranks 1 --min-nodes 1 --checkpoints c --every steps:5 --management m --compute c"
-    )
-    options = read([*said.split(), "--", "train.py", "--steps", "5"])
-    orders = json.loads(json.dumps({**dataclasses.asdict(options), "number": 2, "beat": 0.5}))
+def test_who_takes_over_reads_the_same_record(orphan, tmp_path, monkeypatch):
+    """It is told the run's folder, and its orders hold what the record does not."""
+    started = []
+    monkeypatch.setattr(succession.processes, "start", lambda argv, *_, **__: started.append(argv) or Child())
+    del orphan._start
+    orphan.turn()
 
-    assert options_of(orders) == options
+    assert started[0][1:] == ["-m", "clusterwright.onhost.supervisor.takeover", str(tmp_path)]
+    assert json.loads(Child.said) == {
+        **ORDERS,
+        "number": 2,
+        "lost": "n1",
+        "silence_s": pytest.approx(0.5, abs=0.3),
+    }
+
+
+class Child:
+    """A process that hears its orders."""
+
+    pid, said = 4711, b""
+
+    @property
+    def stdin(self):
+        """What is written into it."""
+        return self
+
+    def write(self, data):
+        """Orders."""
+        Child.said += data
+
+    def close(self):
+        """No more."""

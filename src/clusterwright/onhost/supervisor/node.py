@@ -24,6 +24,7 @@ from clusterwright.onhost.supervisor.hang.standstill import Standstill
 from clusterwright.onhost.supervisor.host import generation as g
 from clusterwright.onhost.supervisor.host import private, processes, wake
 from clusterwright.onhost.supervisor.host.ranks import Ranks
+from clusterwright.onhost.supervisor.job import InvalidRecordError, read_record
 from clusterwright.onhost.supervisor.succession import Succession
 
 # An agent counts silence from what it last heard, the supervisor from what it last heard; ours ends first even when
@@ -39,12 +40,14 @@ class Agent:
 
     def __init__(self, run: str, address: str, port: int) -> None:
         self.folder = Folder(run)
+        self.record = read_record(self.folder)
+        self.job, self.launch = self.record.job, self.record.launch
         self.host = (
             os.environ.get("CLUSTERWRIGHT_HOST") or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
         )
         self.orders: Dict[str, Any] = {}
         self.leaving = False
-        self._succession = Succession(self.folder, (address, port))
+        self._succession = Succession(self.folder, self.record, (address, port))
         self._told = False  # that we are to leave
         self._events = Events(self.folder, f"agent-{self.host}", self.host)
         self._ranks = Ranks(run, self.folder.at("logs", "agents.log"), wake.Pipe())
@@ -72,7 +75,7 @@ class Agent:
 
     @property
     def _silence_s(self) -> float:
-        return FENCE * float(self.orders["silence"]) if self.orders else FIRST_SILENCE_S
+        return FENCE * self.job.recovery.host_silence if self.orders else FIRST_SILENCE_S
 
     def _connect(self) -> Optional[wire.Line]:
         """A proven connection to whoever supervises, which may be a child of ours; None when nothing is left to do."""
@@ -105,9 +108,9 @@ class Agent:
             raise wire.Broken("what answers there is not the supervisor of this run")
         self.orders = welcome["orders"]
         self._succession.greeted(self.orders)
-        found = network.inside(self.orders["compute"], network.interfaces())
+        found = network.inside(self.launch.compute, network.interfaces())
         if found is None:
-            why = f"no address inside the compute network {self.orders['compute']}"
+            why = f"no address inside the compute network {self.launch.compute}"
             line.send({"refused": why})
             raise wire.Broken(why)
         self._own = found
@@ -117,14 +120,14 @@ class Agent:
         line.connection.setblocking(False)  # noqa: FBT003 (the socket's own signature)
         if not self.by_torchrun:
             self._pass_on(
-                line, self._ranks.warm(self._base(), self.orders["imports"], standby=self.orders["standby"])
+                line, self._ranks.warm(self._base(), self.launch.imports, standby=self.job.warm.standby)
             )
             self._ranks.prepare_store(self._own[1], self._seed)
 
     @property
     def by_torchrun(self) -> bool:
         """Whether plain torchrun starts the ranks, as the job asked."""
-        return bool(self.orders["launcher"] in ("torchrun", "static"))
+        return self.launch.launcher in ("torchrun", "static")
 
     def _facts(self) -> wire.Message:
         """What the supervisor is told of this host when it is ready, and when it is idle."""
@@ -134,9 +137,9 @@ class Agent:
 
     def _keep_copies(self, token: str) -> None:
         """Memory for the state of this host's ranks, for as long as this agent lives."""
-        if not self._copies and not self.by_torchrun and self.orders["copies"] != "never":
+        if not self._copies and not self.by_torchrun and self.job.checkpoint.memory != "never":
             listener = network.listen(self._own[1], self._seed)
-            self._copies = Copies(listener, token, self.orders["ranks"], self._mark, self._notes.append)
+            self._copies = Copies(listener, token, self.job.gpus_per_node, self._mark, self._notes.append)
 
     def _mark(self, local_rank: int, step: int) -> None:
         """The rank's copy of this step has reached the next host."""
@@ -204,26 +207,26 @@ class Agent:
         log_dir = self.folder.at("logs", str(self._generation), self.host)
         os.makedirs(log_dir, exist_ok=True)
         generation = g.Generation(
-            number=self._generation, hosts=tuple(message["hosts"]), host=self.host, ranks=self.orders["ranks"],
+            number=self._generation, hosts=tuple(message["hosts"]), host=self.host, ranks=self.job.gpus_per_node,
             address=message["address"], port=message["port"], own_address=self._own[1], interface=self._own[0],
-            restarts=self.orders["restarts"], log_dir=log_dir, run=self.folder.path,
+            restarts=self.launch.restarts, log_dir=log_dir, run=self.folder.path,
         )  # fmt: skip
         self._training, self._ended = generation, set()
-        cwd = self.orders["workdir"] or self.folder.path
+        cwd = self.launch.workdir or self.folder.path
         if self.by_torchrun:
             env = {
                 **self._base(),
                 **message["environment"],
                 "CLUSTERWRIGHT_GENERATION": str(self._generation),
             }
-            static = self.orders["launcher"] == "static"
-            self._ranks.start_torchrun(generation, self.orders["command"], env, cwd, static=static)
+            static = self.launch.launcher == "static"
+            self._ranks.start_torchrun(generation, self.launch.command, env, cwd, static=static)
             return
-        self._still = self._still or Standstill(generation.ranks, self.orders["hang"])
+        self._still = self._still or Standstill(generation.ranks, str(self.job.recovery.hang))
         self._still.prepare(message, log_dir, generation.hosts.index(self.host) * generation.ranks)
         told = self._copies.start(message, self.host) if self._copies else {}
         self._ranks.start(
-            generation, self.orders["command"], {**message["environment"], **told}, cwd, self._variables
+            generation, self.launch.command, {**message["environment"], **told}, cwd, self._variables
         )
         self._ranks.prepare_store(self._own[1], self._seed)
 
@@ -245,8 +248,8 @@ class Agent:
 
     def _base(self) -> Mapping[str, str]:
         """What all ranks of this host find."""
-        beside = self.orders["nodes"] if self.orders["local"] else 1  # local hosts share one machine
-        threads = max(1, len(os.sched_getaffinity(0)) // (self.orders["ranks"] * beside))
+        beside = self.job.nodes if self.record.local else 1  # local hosts share one machine
+        threads = max(1, len(os.sched_getaffinity(0)) // (self.job.gpus_per_node * beside))
         ours = {**os.environ, **private.secrets_of_user()}
         return g.environment(ours, self.folder.path, self.host, self._own[0], threads)
 
@@ -272,7 +275,11 @@ def main(arguments: Sequence[str]) -> int:
     """Serve the supervisor named on the command line."""
     run, address, port = arguments
     processes.adopt_orphans()
-    agent = Agent(run, address, int(port))
+    try:
+        agent = Agent(run, address, int(port))
+    except InvalidRecordError as why:
+        say.error(str(why))
+        return 1
     # Slurm's SIGTERM goes to every step at once: at the end of a job, and first of all when it is pushed aside with a
     # grace time, of which the batch step hears nothing. The supervisor is told, and answers it.
     signal.signal(signal.SIGTERM, lambda *_: setattr(agent, "leaving", True))

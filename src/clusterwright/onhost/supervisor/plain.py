@@ -1,7 +1,7 @@
-"""Starts a program as Slurm or MPI do, once: `python -m ...supervisor.plain OPTIONS -- WORDS`.
+"""Starts a program as Slurm or MPI do, once: `python -m ...supervisor.plain RUN`.
 
-It is the batch step, and takes the supervisor's options. Ranks are not looked after: when one ends badly, so do
-all, and `--restarts` begins them anew only where the job asks for it. Logs, events, outcome and ledger of the run
+It is the batch step. Ranks are not looked after: when one ends badly, so do all, and `recovery.restarts` begins
+them anew only where the job asks for it. Logs, events, outcome and ledger of the run
 are as everywhere.
 """
 
@@ -15,12 +15,12 @@ import sys
 import time
 from typing import Dict, List, Optional, Tuple
 
-from clusterwright.onhost.supervisor import network, room, say
+from clusterwright.onhost.supervisor import network, room, say, terms
 from clusterwright.onhost.supervisor.blame import exits
 from clusterwright.onhost.supervisor.folder import Events, Folder
 from clusterwright.onhost.supervisor.host import processes
+from clusterwright.onhost.supervisor.job import Record, open_run
 from clusterwright.onhost.supervisor.ledger import closing
-from clusterwright.onhost.supervisor.options import Options, read
 
 TICK_S = 0.2
 BEAT_S = 1.0
@@ -35,10 +35,10 @@ _TASK = re.compile(r"srun: error: (\S+): tasks? (\d+)[^:]*: (.*)")
 class Plain:
     """One job."""
 
-    def __init__(self, options: Options, folder: Folder) -> None:
-        self.options, self.folder = options, folder
+    def __init__(self, record: Record, folder: Folder) -> None:
+        self.record, self.folder = record, folder
         self.job_id = os.environ["SLURM_JOB_ID"]
-        self.hosts = room.Slurm(options, folder).hosts()[: options.nodes]
+        self.hosts = room.Slurm(record, folder).hosts()[: record.job.nodes]
         self.host = os.environ.get("SLURMD_NODENAME", self.hosts[0])
         number = folder.join_chain(self.job_id)
         self.events = Events(folder, f"supervisor-{number}", self.host)
@@ -48,10 +48,10 @@ class Plain:
     def run(self) -> int:
         """Until the program has ended; the exit code."""
         self.events.write(
-            "job_start", 0, job_id=self.job_id, hosts=list(self.hosts), ranks=self.options.ranks
+            "job_start", 0, job_id=self.job_id, hosts=list(self.hosts), ranks=self.record.job.gpus_per_node
         )
         first = self.folder.last_generation() + 1
-        for generation in range(first, first + 1 + self.options.restarts):
+        for generation in range(first, first + 1 + self.record.launch.restarts):
             code, why = self.once(generation)
             if code == 0 or self.asked:
                 break
@@ -66,9 +66,10 @@ class Plain:
 
     def once(self, generation: int) -> Tuple[int, str]:
         """The program from its beginning; its exit code, and what began a bad end."""
-        found = network.inside(self.options.compute, network.interfaces())
+        compute = self.record.launch.compute
+        found = network.inside(compute, network.interfaces())
         if found is None:
-            return 1, f"no address inside the compute network {self.options.compute}"
+            return 1, f"no address inside the compute network {compute}"
         port = network.free_port(found[1], int(self.job_id) * 31 + generation)
         logs = self.folder.at("logs", str(generation))
         os.makedirs(logs, exist_ok=True)
@@ -77,7 +78,7 @@ class Plain:
         self.events.write("generation_start", generation, **line)
         process = processes.start(
             self.argv(), self.environment(found[1], port, logs), "/dev/stdout" if self.batch else said,
-            err="/dev/stderr" if self.batch else said, cwd=self.options.workdir or self.folder.path,
+            err="/dev/stderr" if self.batch else said, cwd=self.record.launch.workdir or self.folder.path,
         )  # fmt: skip
         code = self.wait(process)
         why = "" if code == 0 else self.why(code, said, logs)
@@ -88,26 +89,32 @@ class Plain:
     @property
     def batch(self) -> bool:
         """Whether the program starts its own steps."""
-        return self.options.launcher == "batch"
+        return self.record.launch.launcher == "batch"
 
     def argv(self) -> List[str]:
         """What starts the tasks."""
-        options, hosts = self.options, ",".join(self.hosts)
-        ours = [sys.executable, *BEGIN, KINDS[options.launcher], options.framework, *options.command]
-        count = len(self.hosts)
-        if options.launcher == "mpirun":
+        launcher, ranks = self.record.launch.launcher, self.record.job.gpus_per_node
+        ours = [
+            sys.executable,
+            *BEGIN,
+            KINDS[launcher],
+            self.record.job.framework,
+            *self.record.launch.command,
+        ]
+        count, hosts = len(self.hosts), ",".join(self.hosts)
+        if launcher == "mpirun":
             # as many as there are GPUs on each host, numbered host by host
-            each = f"ppr:{options.ranks}:node"
+            each = f"ppr:{ranks}:node"
             return [
-                "mpirun", "-np", str(count * options.ranks), "--map-by", each, "--rank-by", "slot", "--bind-to", "none",
+                "mpirun", "-np", str(count * ranks), "--map-by", each, "--rank-by", "slot", "--bind-to", "none",
                 *(["--allow-run-as-root"] if os.geteuid() == 0 else []), *ours,
             ]  # fmt: skip
-        if options.launcher == "batch":
+        if launcher == "batch":
             return ours
-        each = str(1 if options.launcher == "host" else options.ranks)
-        cpus = int(os.environ.get("SLURM_CPUS_PER_TASK", "1")) * (options.ranks if each == "1" else 1)
+        each = str(1 if launcher == "host" else ranks)
+        cpus = int(os.environ.get("SLURM_CPUS_PER_TASK", "1")) * (ranks if each == "1" else 1)
         return [
-            "srun", *pmix(options.launcher), "--kill-on-bad-exit=1", f"--nodes={count}", f"--nodelist={hosts}",
+            "srun", *pmix(launcher), "--kill-on-bad-exit=1", f"--nodes={count}", f"--nodelist={hosts}",
             f"--ntasks={count * int(each)}", f"--ntasks-per-node={each}", f"--cpus-per-task={cpus}",
             "--distribution=block", "--export=ALL", *ours,
         ]  # fmt: skip
@@ -115,11 +122,9 @@ class Plain:
     def environment(self, address: str, port: int, logs: str) -> Dict[str, str]:
         """What a task cannot know by itself."""
         told = {
-            "CLUSTERWRIGHT_HOSTS": ",".join(self.hosts), "CLUSTERWRIGHT_RANKS": str(self.options.ranks),
-            "CLUSTERWRIGHT_FIRST": f"{address}:{port}", "CLUSTERWRIGHT_COMPUTE": self.options.compute,
-            "CLUSTERWRIGHT_RUN": self.folder.path, "CLUSTERWRIGHT_CHECKPOINTS": self.options.checkpoints,
-            "CLUSTERWRIGHT_CHECKPOINT_EVERY": self.options.every,
-            "CLUSTERWRIGHT_CHECKPOINT_KEEP": str(self.options.keep),
+            "CLUSTERWRIGHT_HOSTS": ",".join(self.hosts), "CLUSTERWRIGHT_RANKS": str(self.record.job.gpus_per_node),
+            "CLUSTERWRIGHT_FIRST": f"{address}:{port}", "CLUSTERWRIGHT_COMPUTE": self.record.launch.compute,
+            "CLUSTERWRIGHT_RUN": self.folder.path, **terms.checkpoints(self.record),
         }  # fmt: skip
         if not self.batch:
             told["CLUSTERWRIGHT_LOGS"] = logs
@@ -149,7 +154,7 @@ class Plain:
             words = exits.words(said, signalled=code < 0) if not self.batch else ""
             return words or f"the program left with {code}"
         host, task = line[1], int(line[2])
-        local = task % self.options.ranks if self.options.launcher == "srun" else 0
+        local = task % self.record.job.gpus_per_node if self.record.launch.launcher == "srun" else 0
         words = exits.words(os.path.join(logs, host, f"{local}.err"), signalled=False)
         return f"task {task} on {host}: {words or line[3]}"
 
@@ -164,8 +169,7 @@ def pmix(launcher: str) -> List[str]:
 
 def main() -> int:
     """Start it, if the run is not over."""
-    options: Options = read(sys.argv[1:])
-    folder = Folder(options.run)
+    folder, record = open_run(sys.argv[1])
     if folder.has("ended.json"):
         say.out("the run is over already; nothing to do")
         return 0
@@ -177,7 +181,7 @@ def main() -> int:
 
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, leave)
-    plain = Plain(options, folder)
+    plain = Plain(record, folder)
     return plain.run()
 
 

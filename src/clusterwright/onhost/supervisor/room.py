@@ -11,7 +11,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from clusterwright.onhost.supervisor import inside
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
-from clusterwright.onhost.supervisor.options import Options
+from clusterwright.onhost.supervisor.job import Record
 from clusterwright.onhost.supervisor.reach import AT_ONCE_S, Reach
 
 CONTROL_LIMIT_S = (
@@ -28,9 +28,9 @@ HANDED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "SLURM_CONF")
 class Slurm:
     """The hosts of this job's allocation, by srun; successors, by sbatch."""
 
-    def __init__(self, options: Options, folder: Folder) -> None:
+    def __init__(self, record: Record, folder: Folder) -> None:
         self.job_id = os.environ["SLURM_JOB_ID"]
-        self._options, self._folder = options, folder
+        self._record, self._folder = record, folder
         self._steps: List[subprocess.Popen[bytes]] = []
         self._standby: Optional[str] = None
         self._reach = Reach(("scontrol", "--oneliner", "show", "job", self.job_id), "JobState=RUNNING")
@@ -45,14 +45,15 @@ class Slurm:
     def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
         """One step with one agent on each of the hosts; a host that is lost does not end it for the others."""
         count = str(len(hosts))
-        gres = [f"--gres={self._options.gres}"] if self._options.gres else []
+        launch = self._record.launch
+        gres = [f"--gres={launch.gres}"] if launch.gres else []
         step = [
             "srun", "--overlap", "--exact", "--no-kill", "--kill-on-bad-exit=0", "--wait=0", "--export=ALL", "--quiet",
             f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", f"--nodelist={','.join(hosts)}",
             f"--cpus-per-task={os.environ.get('SLURM_CPUS_PER_TASK', '1')}", *gres,
         ]  # fmt: skip
         module = ("-m", AGENT, self._folder.path, address, str(port))
-        image = inside.of(self._options.inside) if self._options.inside else None
+        image = inside.of(launch.image) if launch.image else None
         step += image.step() if image else []
         agent = image.command(module) if image else [sys.executable, *module]
         log = self._folder.at("logs", "agents.log")
@@ -78,7 +79,7 @@ class Slurm:
     def submit_standby(self) -> Optional[str]:
         """A job that begins when this one ends badly, even by the death of the host this runs on."""
         after = (f"--dependency=afternotok:{self.job_id}", "--kill-on-invalid-dep=yes")
-        self._standby, said = submit(self._folder, self._options, after)
+        self._standby, said = submit(self._folder, self._record, after)
         self._folder.write("standby.json", {"job_id": self._standby or ""})
         return None if self._standby else said
 
@@ -94,7 +95,7 @@ class Slurm:
 
     def hand_over(self, lost: Sequence[str]) -> Tuple[str, str]:
         """The successor's job id, or nothing and what Slurm said."""
-        job_id, said = succeed(self._folder, self._options, lost)
+        job_id, said = succeed(self._folder, self._record, lost)
         if job_id:
             self.cancel_standby()
         return job_id, said
@@ -110,8 +111,8 @@ class Slurm:
 class Inherited(Slurm):
     """The hosts of a job whose batch step is gone: nobody but us ends it."""
 
-    def __init__(self, options: Options, folder: Folder, hosts: Tuple[str, ...]) -> None:
-        super().__init__(options, folder)
+    def __init__(self, record: Record, folder: Folder, hosts: Tuple[str, ...]) -> None:
+        super().__init__(record, folder)
         self._hosts = hosts
         self._standby = folder.read("standby.json").get("job_id") or None
 
@@ -128,14 +129,15 @@ class Inherited(Slurm):
 class Local:
     """Local processes that stand for hosts; the stand-in for Slurm (standin.py) starts the successor."""
 
-    def __init__(self, options: Options, folder: Folder) -> None:
+    def __init__(self, record: Record, folder: Folder) -> None:
         self.job_id = str(os.getppid())
-        self._options, self._folder = options, folder
+        self._record, self._folder = record, folder
         self._agents: Dict[str, subprocess.Popen[bytes]] = {}
 
     def hosts(self) -> Tuple[str, ...]:
         """`local1`, `local2` and so on: as many as the job has hosts and spares."""
-        return tuple(f"local{number}" for number in range(1, self._options.nodes + self._options.spares + 1))
+        job = self._record.job
+        return tuple(f"local{number}" for number in range(1, job.nodes + job.recovery.spare_nodes + 1))
 
     def start_agents(self, hosts: Sequence[str], address: str, port: int) -> None:
         """One agent for each host."""
@@ -198,21 +200,22 @@ def slurm(*argv: str, limit_s: float = CONTROL_LIMIT_S) -> Tuple[int, str]:
     return done.returncode, done.stdout.decode(errors="replace").strip()
 
 
-def submit(folder: Folder, options: Options, more: Sequence[str]) -> Tuple[str, str]:
+def submit(folder: Folder, record: Record, more: Sequence[str]) -> Tuple[str, str]:
     """The id of a new job with the run's own script, or nothing and what sbatch said.
 
     Of this job's environment only a few names are handed on: SBATCH_ names would override the script's lines.
     """
     # a host that is down must not make a successor wait for a spare
-    fewest = options.min_nodes if options.on_host_loss == "shrink" else options.nodes
-    sizes = f"--nodes={fewest}-{options.nodes + options.spares}"
+    job = record.job
+    fewest = record.min_nodes if job.recovery.on_host_loss == "shrink" else job.nodes
+    sizes = f"--nodes={fewest}-{job.nodes + job.recovery.spare_nodes}"
     env = [f"{name}={os.environ[name]}" for name in HANDED_ON if name in os.environ]
     code, out = slurm("env", "-i", *env, "sbatch", "--parsable", sizes, *more, folder.at("job.sh"))
     job_id = out.splitlines()[-1].split(";")[0] if code == 0 and out else ""
     return (job_id, "") if job_id.isdigit() else ("", out)
 
 
-def succeed(folder: Folder, options: Options, lost: Sequence[str]) -> Tuple[str, str]:
+def succeed(folder: Folder, record: Record, lost: Sequence[str]) -> Tuple[str, str]:
     """A successor away from the lost hosts; on any host when there are not enough others."""
-    job_id, said = submit(folder, options, (f"--exclude={','.join(lost)}",)) if lost else ("", "")
-    return (job_id, said) if job_id else submit(folder, options, ())
+    job_id, said = submit(folder, record, (f"--exclude={','.join(lost)}",)) if lost else ("", "")
+    return (job_id, said) if job_id else submit(folder, record, ())

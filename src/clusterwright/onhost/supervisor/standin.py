@@ -1,4 +1,4 @@
-"""Stands in for Slurm on one machine: `python -m clusterwright.onhost.supervisor.standin OPTIONS -- COMMAND`.
+"""Stands in for Slurm on one machine: `python -m clusterwright.onhost.supervisor.standin RUN`.
 
 It starts a supervisor, and the next one when that hands over or dies, as Slurm starts the job that stands by.
 """
@@ -11,17 +11,15 @@ import sys
 from typing import List
 
 from clusterwright.onhost.supervisor.ending import HANDED_OVER
-from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
-from clusterwright.onhost.supervisor.options import read
+from clusterwright.onhost.supervisor.job import open_run
 
 SUPERVISOR = "clusterwright.onhost.supervisor.supervisor"
 
 
 def main() -> int:
     """The run's outcome as an exit code."""
-    options = read(sys.argv[1:])
-    folder = Folder(options.run)
+    folder, record = open_run(sys.argv[1])
     current: List[int] = []
 
     def pass_on(received: int, _frame: object) -> None:
@@ -31,10 +29,9 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
         signal.signal(number, pass_on)
     code = HANDED_OVER
-    for _ in range(options.successors + 1):
-        child = processes.start(
-            [sys.executable, "-m", SUPERVISOR, *sys.argv[1:]], os.environ, folder.at("job.out")
-        )
+    for _ in range(record.job.recovery.successors + 1):
+        argv = [sys.executable, "-m", SUPERVISOR, folder.path]
+        child = processes.start(argv, os.environ, folder.at("job.out"))
         current[:] = [child.pid]
         code = child.wait()
         if code >= 0 and code != HANDED_OVER:

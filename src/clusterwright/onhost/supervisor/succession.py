@@ -17,6 +17,7 @@ from clusterwright.onhost.supervisor import pulse as p
 from clusterwright.onhost.supervisor import room
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
+from clusterwright.onhost.supervisor.job import Record
 
 STILL_BEATS = 2.5  # of the pulse that must be missing: two may be late on a busy file server
 TAKEOVER = "clusterwright.onhost.supervisor.takeover"
@@ -26,10 +27,10 @@ LEAVE_S = 60.0  # our own supervisor gets this long to end the job, with its cal
 class Succession:
     """What one agent knows of its supervisors, and the one that it has started itself, if any."""
 
-    def __init__(self, folder: Folder, place: Tuple[str, int]) -> None:
+    def __init__(self, folder: Folder, record: Record, place: Tuple[str, int]) -> None:
         self.place = place
         self.child = 0
-        self._folder = folder
+        self._folder, self._record = folder, record
         self._orders: Mapping[str, Any] = {}
         self._pulse = p.Pulse(p.Beat(), time.monotonic())
 
@@ -57,7 +58,7 @@ class Succession:
         still_s = self._pulse.still_s(p.Beat.of(document), time.monotonic())
         if self._pulse.seen.number > int(self._orders.get("number", 0)) and document.get("port"):
             self.place = p.place(document)
-        if self._orders and not self._orders["local"] and still_s > STILL_BEATS * float(self._orders["beat"]):
+        if self._orders and not self._record.local and still_s > STILL_BEATS * float(self._orders["beat"]):
             self._claim(self._pulse.seen.number + 1, round(still_s, 2))
 
     def wait(self) -> None:
@@ -74,7 +75,7 @@ class Succession:
         if self._folder.claim(f"chain/{number}", os.environ["SLURM_JOB_ID"]):
             self._start(number, silence_s)
         # whoever has it needs a moment; one that never beats is followed by the next number
-        self._pulse = p.Pulse(p.Beat(number), time.monotonic() + float(self._orders["silence"]))
+        self._pulse = p.Pulse(p.Beat(number), time.monotonic() + self._record.job.recovery.host_silence)
 
     def _start(self, number: int, silence_s: float) -> None:
         """The next supervisor, to die with us."""
@@ -84,8 +85,9 @@ class Succession:
             "lost": self._orders["supervisor"],
             "silence_s": silence_s,
         }
+        argv = [sys.executable, "-m", TAKEOVER, self._folder.path]
         log = self._folder.at(f"slurm-{os.environ['SLURM_JOB_ID']}.out")
-        process: Any = processes.start([sys.executable, "-m", TAKEOVER], own_environment(), log, orders=True)
+        process: Any = processes.start(argv, own_environment(), log, orders=True)
         process.stdin.write(json.dumps(orders).encode() + b"\n")
         process.stdin.close()
         process.returncode = 0  # `ranks.reap` or `wait` collects it

@@ -1,4 +1,4 @@
-"""Keeps one training alive on the hosts of one job: `python -m ...agent.supervisor OPTIONS -- COMMAND`.
+"""Keeps one training alive on the hosts of one job: `python -m ...agent.supervisor RUN`.
 
 It is the batch step. Every host of the job has an agent (node.py); what to do next is decided in decide.py; here are
 the signals, the clock and the run's folder.
@@ -6,7 +6,6 @@ the signals, the clock and the run's folder.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import signal
 import socket
@@ -20,8 +19,8 @@ from clusterwright.onhost.supervisor.blame import first, host_fault, words
 from clusterwright.onhost.supervisor.copies import recall
 from clusterwright.onhost.supervisor.folder import Events, Folder
 from clusterwright.onhost.supervisor.hang import hangs
+from clusterwright.onhost.supervisor.job import Record, open_run
 from clusterwright.onhost.supervisor.ledger import closing
-from clusterwright.onhost.supervisor.options import Options, read
 from clusterwright.onhost.supervisor.peers import JOINED, LOST, SAID, Heard, Peer, Peers
 from clusterwright.onhost.supervisor.standing import Before, Standing
 from clusterwright.onhost.supervisor.wishes import Wishes
@@ -37,35 +36,36 @@ class Supervisor:
     """One job of the run's chain, or what is left of it."""
 
     def __init__(
-        self, options: Options, folder: Folder, place: Union[room.Slurm, room.Local],
+        self, record: Record, folder: Folder, place: Union[room.Slurm, room.Local],
         before: Optional[Before] = None,
     ) -> None:  # fmt: skip
-        self.options, self.folder, self.room = options, folder, place
+        self.record, self.folder, self.room = record, folder, place
+        recovery = record.job.recovery
         self.started, self.began = time.time(), time.monotonic()
         self.code: Optional[int] = None
         self.before = before
         self.number = before.number if before else folder.join_chain(place.job_id)
-        self.left = options.successors - (0 if before else folder.jobs_to(self.number) - 1)
+        self.left = recovery.successors - (0 if before else folder.jobs_to(self.number) - 1)
         self.hosts = place.hosts()
         self.host = os.environ.get("SLURMD_NODENAME", socket.gethostname())
-        end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + options.time)
+        end = float(os.environ.get("SLURM_JOB_END_TIME") or self.started + record.job.time)
         self.end_time = before.end_time if before else end
-        by_clock = bool(options.time) and (options.local or before)  # Slurm tells the batch step alone
+        by_clock = bool(record.job.time) and (record.local or before)  # Slurm tells the batch step alone
         ends = self.began + self.end_time - self.started if by_clock else float("inf")
-        self.wishes = Wishes(folder, place, ends - options.grace)
+        self.wishes = Wishes(folder, place, ends - record.launch.grace_s)
         self.events = Events(folder, f"supervisor-{self.number}", self.host)
-        self.policy = terms.policy(options, self.hosts, self.left, inside=before is not None)
+        self.policy = terms.policy(record, self.hosts, self.left, inside=before is not None)
         lost = tuple(host for host in (before.host,) if host != self.host) if before else ()
         last = folder.last_generation()
         trained = folder.who_trained(last, self.hosts, lost) if before else ()
         self.state = d.State(since=self.began, generation=last, lost=lost, members=trained)
-        self.beat_s = min(LONGEST_BEAT_S, options.silence / BEATS_OF_SILENCE)
-        self.listener = network.listen_inside(options.management, int(place.job_id))
+        self.beat_s = min(LONGEST_BEAT_S, recovery.host_silence / BEATS_OF_SILENCE)
+        self.listener = network.listen_inside(record.launch.management, int(place.job_id))
         self.standing = Standing(folder, place.job_id, self.number, self.host, self.listener)
-        self.peers = Peers(self.listener, folder.token(), self.hosts, options.silence, self.orders)
+        self.peers = Peers(self.listener, folder.token(), self.hosts, recovery.host_silence, self.orders)
         self.hangs = hangs.Hangs(self.peers.tell)
         self.meeting = meeting.Meeting(self.peers)
-        self.ending = ending.Ending(folder, place, self.events, self.say, local=options.local)
+        self.ending = ending.Ending(folder, place, self.events, self.say, local=record.local)
         self.rejoin: Dict[str, float] = dict.fromkeys(lost, self.began + LONGEST_BEAT_S)
         self.waiting: Optional[d.Start] = None
         self.faults: List[Dict[str, Any]] = []  # of this generation, as first.py reads them
@@ -95,10 +95,10 @@ class Supervisor:
         """A job begins: agents on all its hosts, and a job that stands by."""
         self.events.write(
             "job_start", self.state.generation, job_id=self.room.job_id, hosts=list(self.hosts),
-            ranks=self.options.ranks,
+            ranks=self.record.job.gpus_per_node,
         )  # fmt: skip
         self.room.start_agents(self.hosts, *self.listener.getsockname())
-        if self.left > 0 and self.options.on_host_loss != "fail":
+        if self.left > 0 and self.record.job.recovery.on_host_loss != "fail":
             refused = self.room.submit_standby()
             if refused:
                 self.say(f"no successor stands by: {refused}")
@@ -216,7 +216,9 @@ class Supervisor:
     def beat(self, now: float) -> None:
         """A sign of life on both ways: to every agent, and in the run's folder; none by who is cut off."""
         self.beaten, doubted = now, self.standing.cut_off
-        if not self.standing.in_touch(self.peers.here, now, self.options.silence, self.room.in_reach):
+        if not self.standing.in_touch(
+            self.peers.here, now, self.record.job.recovery.host_silence, self.room.in_reach
+        ):
             if not doubted:
                 self.say("neither another host nor Slurm is heard: cut off; whoever is not may take over")
             self.let_go_if_followed()
@@ -272,7 +274,7 @@ class Supervisor:
 
     def newest_step(self, *, last: bool) -> int:
         """The newest step that a generation could begin with; what is in memory only counts with the `last` report."""
-        on_disk = self.folder.newest_step(self.options.checkpoints)
+        on_disk = self.folder.newest_step(self.record.launch.checkpoints)
         found = recall.chosen(self.meeting.joined, on_disk) if last else None
         return found.step if found else on_disk
 
@@ -319,7 +321,7 @@ class Supervisor:
     def began_with(self, why: str) -> str:
         """What went wrong first in this generation; nothing where that is not why it ends."""
         well = why in (d.FINISHED, d.CANCELLED, *d.BY_WISH)
-        return "" if well else first.line(self.faults, self.options.ranks)
+        return "" if well else first.line(self.faults, self.record.job.gpus_per_node)
 
     def start_ranks(self) -> None:
         """Every member is told the same, once the first one's store listens."""
@@ -331,7 +333,7 @@ class Supervisor:
         self.folder.remove("stop")
         self.faults = []
         os.makedirs(self.folder.at("logs", str(number)), exist_ok=True)
-        found = recall.chosen(self.meeting.joined, self.folder.newest_step(self.options.checkpoints))
+        found = recall.chosen(self.meeting.joined, self.folder.newest_step(self.record.launch.checkpoints))
         begins: Dict[str, Any] = {"step": found.step, "source": "memory"} if found else {}
         words = f", from step {found.step} in memory" if found else ""
         self.say(f"generation {number} on {','.join(hosts)}, store at {first.address}:{port}{words}")
@@ -341,14 +343,14 @@ class Supervisor:
         self.hangs.begin(number, hosts, self.folder.at("logs", str(number)))
         message = {
             "start": number, "hosts": list(hosts), "address": first.address, "port": port,
-            "environment": terms.environment(self.options, self.end_time), "patience": self.hangs.patience,
+            "environment": terms.environment(self.record, self.end_time), "patience": self.hangs.patience,
             **recall.told(self.meeting.joined, hosts, found),
         }  # fmt: skip
         for host in hosts:
             if host in self.peers.here:
                 self.peers.here[host].store = 0  # each makes a new one, lest two generations meet
             self.peers.tell(host, message)
-        if self.options.launcher not in ("torchrun", "static"):  # whose own store does not listen yet
+        if self.record.launch.launcher not in ("torchrun", "static"):  # whose own store does not listen yet
             self.meeting.ask(number, first, port, time.monotonic())
 
     def farewell(self) -> None:
@@ -360,12 +362,11 @@ class Supervisor:
         self.room.end()
 
     def orders(self) -> wire.Message:
-        """What an agent has to know, also to call a successor when we are gone."""
-        more = {
-            "successors": self.left, "supervisor": self.host, "beat": self.beat_s, "number": self.number,
+        """What an agent needs beside the run's record, also to start the next supervisor when we are gone."""
+        return {
+            "supervisor": self.host, "beat": self.beat_s, "number": self.number,
             "hosts": list(self.hosts), "end_time": self.end_time,
         }  # fmt: skip
-        return {**dataclasses.asdict(self.options), **more}
 
     def say(self, text: str) -> None:
         """One line for people, into the job's own output."""
@@ -374,15 +375,14 @@ class Supervisor:
 
 def main() -> int:
     """Take the run if nobody else has it, and keep it alive."""
-    options = read(sys.argv[1:])
-    folder = Folder(options.run)
+    folder, record = open_run(sys.argv[1])
     if folder.has("ended.json") or folder.has("finished.json"):
         sys.stdout.write("the run is over already; nothing to do\n")
         return 0
-    supervisor = Supervisor(options, folder, (room.Local if options.local else room.Slurm)(options, folder))
+    supervisor = Supervisor(record, folder, (room.Local if record.local else room.Slurm)(record, folder))
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: supervisor.wishes.on_signal(received))
-    with beside.trackers(options.trackers, folder):
+    with beside.trackers(record.job.trackers, folder):
         return supervisor.run()
 
 

@@ -1,0 +1,35 @@
+"""job.json: the record of a run, which its supervisor, its agents, its successor jobs and every report read."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+from clusterwright.config.cluster import Cluster
+from clusterwright.config.job import Job
+from clusterwright.launch.command import launch_of
+from clusterwright.onhost.supervisor.job import NAME
+
+_END = "END_OF_JOB_JSON"
+
+
+def record(job: Job, cluster: Cluster | None, run: str, submitted: float, **more: Any) -> str:
+    """The text, for a run in the folder `run`; `more`: who submitted it, what a GPU hour costs and can do, its code.
+
+    Without a cluster the run is local to this machine.
+    """
+    document = {
+        "run": run.rstrip("/").rpartition("/")[2], "user": job.user, "submitted": submitted,
+        "local": cluster is None, "price": None, "gpu": None, "code": None, **more,
+        "job": job.model_dump(mode="json"), "launch": launch_of(job, cluster, run)._asdict(),
+    }  # fmt: skip
+    return json.dumps(document, indent=2)
+
+
+def with_record(script: str, run: str, text: str) -> str:
+    """The script of a run that nobody submitted: it writes job.json itself before it starts the supervisor."""
+    lines, folder = script.splitlines(), shlex.quote(run)
+    start = 2 if lines[-2].startswith("#") else 1  # `exec`, and the comment above it
+    write = f"mkdir -p {folder} && cat >{folder}/{NAME} <<'{_END}'"
+    return "\n".join([*lines[:-start], write, text, _END, "", *lines[-start:]]) + "\n"

@@ -1,0 +1,102 @@
+"""job.json in the folder of a run: written once at submission, read by supervisors, agents and successor jobs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any, Dict, NamedTuple, Optional, Tuple, get_type_hints
+
+from clusterwright.onhost.supervisor.folder import Folder
+from clusterwright.onhost.supervisor.job_fields import JobFields
+
+NAME = "job.json"
+
+
+class Launch(NamedTuple):
+    """What the launch derives from the job and the cluster; times in seconds."""
+
+    command: Tuple[str, ...]  # arguments for Python; of a program that nobody supervises, its words
+    launcher: str
+    restarts: int
+    grace_s: int  # that ranks get to save and leave
+    checkpoints: str  # the folder
+    imports: Tuple[str, ...]  # modules that the fork server imports beside torch
+    workdir: Optional[str]  # the run's folder if None
+    management: str  # network of the heartbeats, as 10.0.0.0/24
+    compute: str  # network of the ranks
+    gres: Optional[str]  # what Slurm gives each host, as gpu:a100:4
+    image: Optional[Tuple[str, ...]]  # runtime, image, mounts and Python, as inside.py reads them
+
+
+class Record(NamedTuple):
+    """The whole of job.json."""
+
+    run: str
+    user: Optional[str]
+    submitted: float
+    local: bool  # local processes stand for the hosts
+    price: Optional[Dict[str, Any]]
+    gpu: Optional[Dict[str, Any]]
+    code: Optional[str]  # digest of the copied code
+    job: JobFields
+    launch: Launch
+
+    @property
+    def min_nodes(self) -> int:
+        """The fewest hosts that the run goes on with."""
+        return self.job.elastic.min_nodes if self.job.elastic else self.job.nodes
+
+
+class InvalidRecordError(Exception):
+    """job.json is missing, is not JSON, or does not have exactly the fields of this release."""
+
+
+def read_record(folder: Folder) -> Record:
+    """The record of the run in that folder.
+
+    Raises:
+        InvalidRecordError: there is none, or a field is missing or unknown.
+    """
+    path = folder.at(NAME)
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+    except (OSError, ValueError) as why:
+        raise InvalidRecordError(f"{path}: {why}") from why
+    record: Record = _section(Record, document, path, "")
+    return record
+
+
+def open_run(path: str) -> Tuple[Folder, Record]:
+    """The folder of a run and its record; the run ends here when the record is invalid."""
+    folder = Folder(path)
+    try:
+        return folder, read_record(folder)
+    except InvalidRecordError as error:
+        why = str(error)
+    folder.write("ended.json", {"outcome": "failed", "code": 1, "why": why, "time": time.time()})
+    sys.exit(why)
+
+
+def _section(kind: Any, fields: Any, path: str, place: str) -> Any:
+    """The fields as a named tuple, sections in it as theirs."""
+    types = get_type_hints(kind)
+    names = set(fields) if isinstance(fields, dict) else set()
+    for problem, wrong in (("missing", set(types) - names), ("unknown", names - set(types))):
+        if wrong:
+            listed = ", ".join(sorted(place + name for name in wrong))
+            raise InvalidRecordError(f"{path}: {problem} field {listed}; submit the job again")
+    values = {name: _value(types[name], fields[name], path, f"{place}{name}.") for name in types}
+    return kind(**values)
+
+
+def _value(kind: Any, value: Any, path: str, place: str) -> Any:
+    """A value of JSON as the type that the field has."""
+    inner: Tuple[Any, ...] = getattr(kind, "__args__", ())
+    if isinstance(value, list):
+        return tuple(_value(inner[0], item, path, place) for item in value)
+    section = next((one for one in (kind, *inner) if hasattr(one, "_fields")), None)
+    if section and isinstance(value, dict):
+        return _section(section, value, path, place)
+    return value
