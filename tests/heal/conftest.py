@@ -11,6 +11,7 @@ from clusterwright.heal.moment import Moment
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import rules
 from clusterwright.heal.seen import Finding, Job, Node, Seen
+from clusterwright.heal.slurm_text import reason_code
 
 CHECKS = frozenset(name for rule in rules() for name in rule.proof)
 # What mends a fault, by the check that finds it: the others stay until a person has mended them.
@@ -76,12 +77,12 @@ class World:
     def seen(self, *told):
         """One look at it: every host is checked."""
         findings = [
-            Finding(host, "check", f"{check}:{check} fails", f"{check} fails")
+            Finding(host, "check", check, f"{check} fails")
             for host, checks in sorted(self.faults.items())
             for check in sorted(checks)
         ]
         findings += [
-            Finding(node.name, "slurm", node.reason, node.reason)
+            Finding(node.name, "slurm", reason_code(node.reason), node.reason)
             for node in self.nodes.values()
             if node.holder == "slurm"
         ]

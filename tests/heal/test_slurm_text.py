@@ -62,9 +62,14 @@ def test_a_host_that_is_being_booted_is_left_alone():
 
 def test_what_the_health_program_found_is_found_part_by_part():
     """Each fault of its reason is one."""
-    node = node_of(line("IDLE+DRAIN", health("gpu-lost 3 GPUs answer; mount-missing /data is not mounted")))
+    node = node_of(
+        line(
+            "IDLE+DRAIN",
+            health("gpu-lost 3 GPUs answer; mount-missing /data is not mounted; gpu-xid 79 off the bus"),
+        )
+    )
 
-    assert [each.code.split(" ")[0] for each in findings_of([node])] == ["gpu-lost", "mount-missing"]
+    assert [each.code for each in findings_of([node])] == ["gpu-lost", "mount-missing", "gpu-xid-79"]
 
 
 def test_jobs_and_who_has_them():

@@ -77,9 +77,11 @@ def expect(
     part: str = "",
     mend: str = "",
     otherwise: Status = Status.FAIL,
+    codes: tuple[str, ...] = (),
 ) -> Verdict:
     """`ok` when it holds, else `otherwise`; an empty subject is the host, an empty mend is the check's."""
-    return Verdict(subject, "", Status.OK if holds else otherwise, saw, want, mend, part)
+    status = Status.OK if holds else otherwise
+    return Verdict(subject, "", status, saw, want, mend, part, () if holds else codes)
 
 
 def fine(*, saw: str, want: str, subject: str = "", part: str = "") -> Verdict:
@@ -88,10 +90,17 @@ def fine(*, saw: str, want: str, subject: str = "", part: str = "") -> Verdict:
 
 
 def fault(
-    *, saw: str, want: str, subject: str = "", part: str = "", mend: str = "", otherwise: Status = Status.FAIL
+    *,
+    saw: str,
+    want: str,
+    subject: str = "",
+    part: str = "",
+    mend: str = "",
+    otherwise: Status = Status.FAIL,
+    codes: tuple[str, ...] = (),
 ) -> Verdict:
     """`fail`, or `otherwise`."""
-    return expect(False, saw=saw, want=want, subject=subject, part=part, mend=mend, otherwise=otherwise)  # noqa: FBT003 (what `fault` means)
+    return Verdict(subject, "", otherwise, saw, want, mend, part, codes)
 
 
 def skip(why: str, *, subject: str = "") -> Verdict:

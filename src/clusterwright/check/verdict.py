@@ -21,7 +21,8 @@ class Verdict:
     """What one check says of one subject (a host, a job, the cluster).
 
     `part` is the part of a host that it is about, where it is not the whole: `gpu 3`, the name of a network, or the
-    path that a disk or a folder is mounted on.
+    path that a disk or a folder is mounted on. `codes` are for programs: what was found, where the check can tell
+    several things apart (`xid-79`, `no-answer`, the name of a unit). The texts are for a reader alone.
     """
 
     subject: str
@@ -31,3 +32,4 @@ class Verdict:
     want: str = ""
     mend: str = ""
     part: str = ""
+    codes: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -31,9 +32,9 @@ class Step:
 class Rule:
     """What is done about one kind of fault.
 
-    `answers` has, by source, beginnings of codes. A fault is believed after so many `looks` in a row, or by as many
-    witnesses; a `final` one needs no second look. `proof` names the checks
-    that must pass before the host takes jobs again.
+    `answers` has, by source, beginnings of codes, of whole words: `xid-7` does not answer `xid-79`. A fault is
+    believed after so many `looks` in a row, or by as many witnesses; a `final` one needs no second look. `proof`
+    names the checks that must pass before the host takes jobs again.
     """
 
     name: str
@@ -48,8 +49,13 @@ class Rule:
 
     def fits(self, finding: Finding) -> int:
         """How particularly it answers the finding: the length of what it names; 0 for not at all."""
-        begins = (len(one) for one in self.answers.get(finding.source, ()) if finding.code.startswith(one))
-        return max(begins, default=0)
+        answers = self.answers.get(finding.source, ())
+        return max((len(one) for one in answers if _begins(finding.code, one)), default=0)
+
+
+def _begins(code: str, word: str) -> bool:
+    """True when the code begins with the word, and the word does not end amid one of the code's."""
+    return code.startswith(word) and not re.match(r"\w\w", code[len(word) - 1 :])
 
 
 def rule_for(finding: Finding, rules: Iterable[Rule]) -> Rule | None:

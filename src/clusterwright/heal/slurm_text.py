@@ -14,6 +14,14 @@ NODES = "scontrol show node -o"
 JOBS = "squeue --noheader --all --states=all --format='%i|%T|%x|%N'"  # hosts last: of all states, the ended ones too
 _VALUE = re.compile(r"(?:^|\s)(NodeName|State|Partitions)=(\S+)")
 _HEALTH = re.compile(r"; (?=[a-z]+-[a-z-]+ )")
+_FAULT = re.compile(r"gpu-xid \d+|[a-z]+(?:-[a-z]+)+")  # how the health program begins each fault
+_CODES = {
+    "Kill task failed": "kill-task-failed",
+    "Node unexpectedly rebooted": "unexpected-reboot",
+    "Not responding": "not-responding",
+    "ResumeTimeout": "resume-timeout",
+    "SlurmdSpoolDir is full": "spool-dir-full",
+}
 _ALIVE = frozenset({"RUNNING", "COMPLETING", "SUSPENDED", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT"})
 ENDED_BADLY = frozenset({"FAILED", "NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "RECONFIG_FAIL"})
 
@@ -74,14 +82,27 @@ def _excluded(text: str) -> tuple[str, ...]:
     return tuple(expand(text)) if text not in ("", "(null)", "N/A") else ()
 
 
+def reason_code(reason: str) -> str:
+    """What slurmctld drained a host for; `other` for what no rule answers."""
+    return next((code for begin, code in _CODES.items() if reason.startswith(begin)), "other")
+
+
+def _fault_code(text: str) -> str:
+    """`gpu-xid-79` of `gpu-xid 79 off the bus`, and the first word of every other fault."""
+    found = _FAULT.match(text)
+    return found[0].replace(" ", "-") if found else "other"
+
+
 def findings_of(nodes: Iterable[Node]) -> Iterator[Finding]:
     """What Slurm and the hosts' own health programs say."""
     for node in nodes:
         if node.holder == "health":
             text = re.sub(r" \[[0-9a-f]{8}\]$", "", node.reason).removeprefix("wright: ")
-            yield from (Finding(node.name, "health", part, part) for part in _HEALTH.split(text) if part)
+            parts = [part for part in _HEALTH.split(text) if part]
+            yield from (Finding(node.name, "health", _fault_code(part), part) for part in parts)
         elif node.holder == "slurm":
-            yield Finding(node.name, "slurm", node.reason, f"{node.reason} ({'+'.join(sorted(node.states))})")
+            words = f"{node.reason} ({'+'.join(sorted(node.states))})"
+            yield Finding(node.name, "slurm", reason_code(node.reason), words)
         if node.out and not node.answers and not node.changing and node.holder in ("free", "heal"):
             yield Finding(
                 node.name,

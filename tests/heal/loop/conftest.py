@@ -60,7 +60,10 @@ class Pretended:
     remote: Shells
 
     def put(self, host, **files):
-        """What is true of a host: state, reason, boot, and a fault for each check named `fault_CHECK`."""
+        """What is true of a host: state, reason, boot, and a fault for each check named `fault_CHECK`.
+
+        The text of a fault is for a reader; ` || ` ends its codes, where it has some.
+        """
         for name, text in files.items():
             (self.folder / "nodes" / host / name).write_text(text)
 
@@ -86,7 +89,8 @@ class Pretended:
             if (own / "down").exists():
                 found.append(Verdict(host, "ssh", Status.FAIL, "timed out"))
             for path in own.glob("fault_*"):
-                found.append(Verdict(host, path.name[6:], Status.FAIL, path.read_text().strip()))
+                codes, _, saw = path.read_text().strip().rpartition(" || ")
+                found.append(Verdict(host, path.name[6:], Status.FAIL, saw, codes=tuple(codes.split())))
         return found
 
     def loop(

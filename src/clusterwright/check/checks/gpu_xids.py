@@ -36,7 +36,8 @@ def gpu_xids(_want: Want, have: KernelLog) -> Iterator[Verdict]:
         part = f"nvswitch {each.pci}" if each.switch else have.gpu(each.pci)
         saw = f"{_times(each)}: {each.meaning} ({each.pci or 'address not logged'})"
         mend = f"{each.action}; once it is mended: logger -t clusterwright mended {each.pci}"
-        yield fault(saw=saw, want=_WANT, part=part, mend=mend, otherwise=_STATUS[each.severity])
+        status = _STATUS[each.severity]
+        yield fault(saw=saw, want=_WANT, part=part, mend=mend, otherwise=status, codes=(each.code,))
     if not have.source:
         yield skip("a container has no kernel log of its own")
     elif not asking:

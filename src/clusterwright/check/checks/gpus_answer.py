@@ -30,9 +30,10 @@ def gpus_answer(want: Want, have: Driver) -> Iterator[Verdict]:
     if have.absent:
         yield no_gpu(want, have, wanted)
         return
-    words = f": {have.why}" if have.said else ""
-    saw = f"{len(have.gpus)} GPUs answer"
-    yield expect(len(have.gpus) == count, saw=saw + words * (len(have.gpus) != count), want=wanted)
+    whole = len(have.gpus) == count
+    words = f": {have.why}" if have.said and not whole else ""
+    codes = (have.code,) if have.code else ()
+    yield expect(whole, saw=f"{len(have.gpus)} GPUs answer{words}", want=wanted, codes=codes)
     least = _SHARE * _memory(declared) if declared else 0.0
     for each in have.gpus:
         if (each.memory_bytes or 0) < least:

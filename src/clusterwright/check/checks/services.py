@@ -16,10 +16,11 @@ from clusterwright.check.verdict import Verdict
 def services(want: Want, have: dict[str, str]) -> Verdict:
     """Every service of the host's role is active."""
     needed = wanted(want)
-    wrong = [
-        f"{unit} is {have.get(unit, 'not there')}"
-        for unit in needed
-        if not have.get(unit, "").startswith("active")
-    ]
-    saw = "; ".join(wrong) or f"{len(needed)} services active"
-    return expect(not wrong, saw=saw, want=", ".join(unit.removesuffix(".service") for unit in needed))
+    wrong = tuple(unit for unit in needed if not have.get(unit, "").startswith("active"))
+    saw = "; ".join(f"{unit} is {have.get(unit, 'not there')}" for unit in wrong)
+    return expect(
+        not wrong,
+        saw=saw or f"{len(needed)} services active",
+        want=", ".join(unit.removesuffix(".service") for unit in needed),
+        codes=wrong,
+    )

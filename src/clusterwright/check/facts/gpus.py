@@ -120,13 +120,21 @@ _ASKED: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
 }
 
 
+TIMED_OUT = 124  # the code of probes/nvidia_smi.py where nvidia-smi does not answer in time
+_MISMATCH = "Driver/library version mismatch"  # as nvidia-smi words it
+
+
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """What nvidia-smi said: the GPUs that answer, its other lines, and whether it is there at all."""
+    """What nvidia-smi said: the GPUs that answer, its other lines, and whether it is there at all.
+
+    `code` is `no-answer` or `driver-mismatch` where that is why GPUs do not answer.
+    """
 
     gpus: tuple[Gpu, ...]
     said: tuple[str, ...]
     absent: bool = False
+    code: str = ""
 
     @property
     def why(self) -> str:
@@ -144,7 +152,10 @@ def gpus(out: str) -> Driver:
     """GPUs that answer the driver, all fields by one call of nvidia-smi; one off the bus is in its words alone."""
     found = json.loads(out)
     rows = tuple(_gpu(row) for row in found["rows"])
-    return Driver(rows, tuple(map(str, found["said"])), bool(found.get("absent", False)))
+    said = tuple(map(str, found["said"]))
+    mismatch = "driver-mismatch" if any(_MISMATCH in line for line in said) else ""
+    code = "no-answer" if found["code"] == TIMED_OUT else mismatch
+    return Driver(rows, said, bool(found.get("absent", False)), code)
 
 
 def _gpu(row: Mapping[str, str]) -> Gpu:

@@ -34,6 +34,11 @@ class Finding:
         """`XID 79` or `SXID 20034`."""
         return f"{'SXID' if self.switch else 'XID'} {self.number}"
 
+    @property
+    def code(self) -> str:
+        """`xid-79` or `sxid-20034`."""
+        return f"{'sxid' if self.switch else 'xid'}-{self.number}"
+
 
 def judge(found: Sequence[Event], now_s: float) -> tuple[Finding, ...]:
     """Every Xid that still counts at `now_s`, the gravest first."""

@@ -118,8 +118,8 @@ def _drain(rung: _Rung) -> Iterator[Intent]:
 
 
 def _service(rung: _Rung) -> Iterator[Intent]:
-    """The rule's unit, or the one that is found: `services:munge.service is inactive (dead)`."""
-    word = rung.fault.findings[0].code.partition(":")[2].split(" ")[0]
+    """The rule's unit, or the one that is found: `services:munge.service`."""
+    word = rung.fault.findings[0].code.partition(":")[2]
     if unit := rung.step.unit or (word if word.endswith(".service") else ""):
         yield replace(rung.intent, unit=unit)
 

@@ -27,10 +27,8 @@ from clusterwright.heal.slurm_text import (
 from clusterwright.provision.as_root import as_root
 
 MOST_JOBS = 5  # failed ones that are looked into at one look: each costs a second or two
-SLOW = "-slow"
 _MOST_RECORDS = 64
-_NO_ANSWER = "gave no answer in"
-_MUTE = ("ssh:", "munge_on_host:", "services:munge")
+_MUTE = ("ssh", "munge_on_host", "services:munge.service")
 
 Slurms = tuple[dict[str, Node], dict[str, Job]]
 Why = Callable[[str], Iterable[Finding]]
@@ -40,11 +38,7 @@ Check = Callable[[tuple[str, ...]], list[Verdict]]
 @cache
 def asked() -> tuple[str, ...]:
     """The checks that a rule answers or is proven by: the others, importing torch among them, cost and tell nothing."""
-    named = {
-        code.partition(":")[0].removesuffix(SLOW)
-        for rule in rules()
-        for code in rule.answers.get("check", ())
-    }
+    named = {code.partition(":")[0] for rule in rules() for code in rule.answers.get("check", ())}
     return tuple(sorted(named.union(*(rule.proof for rule in rules()))))
 
 
@@ -109,7 +103,7 @@ def silenced(findings: list[Finding]) -> list[Finding]:
 
     The mend is another one then: slurmd started anew would be as mute.
     """
-    mute = {each.host for each in findings if each.code.startswith(_MUTE)}
+    mute = {each.host for each in findings if each.code in _MUTE}
     return [each for each in findings if each.code != "not-heard" or each.host not in mute]
 
 
@@ -119,16 +113,11 @@ def failed_jobs(jobs: Iterable[Job]) -> tuple[str, ...]:
 
 
 def of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[Finding]:
-    """What failed, by the check's name and what it saw; each service by itself.
-
-    Who gives no answer in time may be ill, or only busy: that has a code of its own.
-    """
+    """What failed, by the check's name and each of its codes, such as a service's unit."""
     for each in verdicts:
         if each.status is Status.FAIL:
-            saws = each.saw.split("; ") if each.check == "services" else [each.saw]
-            for saw in saws:
-                words = f"{each.check}{f' ({each.part})' if each.part else ''}: {saw}"
-                code = f"{each.check}{SLOW if _NO_ANSWER in saw else ''}:{saw}"
+            words = f"{each.check}{f' ({each.part})' if each.part else ''}: {each.saw}"
+            for code in [f"{each.check}:{one}" for one in each.codes] or [each.check]:
                 yield Finding(each.subject, "check", code, words, each.part)
 
 
