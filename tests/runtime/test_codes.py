@@ -1,4 +1,4 @@
-"""Words with which a rank leaves, and who must know them."""
+"""The cause for which a rank leaves, and who must know it."""
 
 import pytest
 
@@ -11,15 +11,18 @@ from clusterwright.runtime import codes
 pytestmark = pytest.mark.train
 
 
-def test_agent_and_runtime_agree_on_the_words():
+def test_agent_and_runtime_agree_on_the_causes():
     """Neither imports the other."""
-    assert codes.VAIN == decide.VAIN
-    assert host_fault.is_host_fault(f"weights of rank 2 on gpu-3 are wrong in step 40: {codes.HOST}")
+    assert {codes.NOT_FINITE} == decide.NOT_RETRYABLE
+    assert codes.CORRUPT_HOST == host_fault.CORRUPT_HOST
 
 
-def test_leaving_has_a_code_for_the_shell_and_words_for_the_agent():
-    """Whoever does not know the words still sees the code."""
+@pytest.mark.parametrize(
+    ("cause", "code"), [(codes.NOT_FINITE, 65), (codes.CORRUPT, 71), (codes.CORRUPT_HOST, 71)]
+)
+def test_leaving_has_a_code_for_the_shell_a_cause_for_the_agent_and_words(cause, code):
+    """Whoever does not know the cause still sees the code."""
     with pytest.raises(SystemExit) as caught:
-        raise codes.Leaving(codes.NOT_FINITE, "why")
+        raise codes.Leaving(cause, "why")
 
-    assert (caught.value.code, caught.value.words) == (65, "why")
+    assert (caught.value.code, caught.value.cause, caught.value.words) == (code, cause, "why")

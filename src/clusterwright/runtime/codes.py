@@ -1,19 +1,19 @@
-"""How a rank leaves when more than a rank is wrong: with an exit code, and words that its agent passes on."""
+"""How a rank leaves when more than a rank is wrong: an exit code, a cause for its agent, and words for a reader."""
 
 from __future__ import annotations
 
 # The two of sysexits(3) whose words come nearest: the data were wrong; the machine was.
-NOT_FINITE = 65
-CORRUPT = 71
+DATA, MACHINE = 65, 71
 
-VAIN = "starting again would be in vain"  # the supervisor ends the run at these words (agent/decide.py)
+NOT_FINITE = "not-finite"  # not retryable: the supervisor ends the run (onhost/supervisor/supervisor.py)
+CORRUPT = "corrupt"  # of another rank
+CORRUPT_HOST = "corrupt-host"  # it leaves this host out (onhost/supervisor/blame/host_fault.py)
 FIRST_S = 1.0  # the rank that is wrong leaves first: the first to leave counts as the cause
-HOST = "silent corruption on this host"  # it leaves the host out at these (agent/host_fault.py)
 
 
 class Leaving(SystemExit):
-    """An exit code with words."""
+    """An exit code with its cause and words."""
 
-    def __init__(self, code: int, words: str) -> None:
-        super().__init__(code)
-        self.words = words
+    def __init__(self, cause: str, words: str) -> None:
+        super().__init__(DATA if cause == NOT_FINITE else MACHINE)
+        self.cause, self.words = cause, words

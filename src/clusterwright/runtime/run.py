@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -182,7 +182,7 @@ class Run(Services):
             self.completed + 1, float(loss), None if norm is None or scaled else float(norm)
         )
         if self._finite.stops(found) and found:
-            self._leave(codes.NOT_FINITE, f"{found.words}; {codes.VAIN}")
+            self._leave(codes.Leaving(codes.NOT_FINITE, found.words))
         return not found
 
     def verify(self, model: nn.Module, loss_of: Loss, batch: Any) -> None:
@@ -191,9 +191,7 @@ class Run(Services):
         Call it each step, on all ranks; between two looks it returns at once. `model` must be whole on each rank.
         """
         if self._verify.due(self.completed + 1):
-            words = self._verify.computing(self.completed + 1, model, loss_of, batch)
-            if words:
-                self._leave(codes.CORRUPT, words)
+            self._leave(self._verify.computing(self.completed + 1, model, loss_of, batch))
 
     @contextlib.contextmanager
     def pause(self, name: str) -> Iterator[Pause]:
@@ -274,12 +272,10 @@ class Run(Services):
     def _look(self, *, spoilt: bool, saves: bool) -> None:
         """Weights that are spoilt, or differ between replicas, are not saved."""
         if (spoilt or saves) and (found := self._finite.agreed()):
-            self._leave(codes.NOT_FINITE, f"{found.words}; {codes.VAIN}")
+            self._leave(codes.Leaving(codes.NOT_FINITE, found.words))
         if self._verify.due(self.completed) or (saves and self._verify.every):
             models = self._tracked.models
-            words = self._verify.weights(self.completed, models, self.dimensions)
-            if words:
-                self._leave(codes.CORRUPT, words)
+            self._leave(self._verify.weights(self.completed, models, self.dimensions))
 
     def _remembered(self, moment: Moment) -> bool:
         """Whether this step is in memory on all hosts: a generation that begins at once needs no more."""
@@ -301,14 +297,16 @@ class Run(Services):
             local["data"] = self._stream.state_dict()
         return {"loss": self.loss}, local
 
-    def _leave(self, code: int, words: str) -> NoReturn:
-        """All ranks leave, having saved nothing more."""
+    def _leave(self, leaving: codes.Leaving | None) -> None:
+        """All ranks leave where there is a reason, having saved nothing more."""
+        if leaving is None:
+            return
         self._saving.settle()
         self._group.leave()
-        events.say(words)
-        if code == codes.CORRUPT and codes.HOST not in words:
+        events.say(leaving.words)
+        if leaving.cause == codes.CORRUPT:
             time.sleep(codes.FIRST_S)
-        raise codes.Leaving(code, words)
+        raise leaving
 
     def _say_plan(self, until: int | None, batches: Any) -> None:
         """What the loop is about to do, with what is known of its cost."""

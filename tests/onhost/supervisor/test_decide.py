@@ -18,6 +18,7 @@ from clusterwright.onhost.supervisor.decide import (
     HandOver,
     Kill,
     Policy,
+    RankExit,
     Start,
     State,
     decide,
@@ -325,13 +326,21 @@ def test_a_member_that_joins_again_has_lost_its_ranks():
 
 def test_a_failure_that_would_come_again_ends_the_run():
     """The rank says so; there is no second generation."""
-    why = "3 the loss is nan on rank 3 in step 5; starting again would be in vain"
+    words = "the loss is nan on rank 3 in step 5"
+    how = RankExit(words, f"3 {words}", retryable=False)
     events = [on("idle", host, generation=1) for host in "ab"]
-    _, actions = told(SPARE, on("failed", "b", generation=1, why=why), *events, state=running())
+    _, actions = told(SPARE, on("failed", "b", generation=1, exit=how), *events, state=running())
 
-    assert actions[-1] == End(
-        "failed", "the loss is nan on rank 3 in step 5; starting again would be in vain"
-    )
+    assert actions[-1] == End("failed", f"{words}; not retryable")
+
+
+def test_words_of_a_program_never_decide_whether_it_is_started_again():
+    """A log that only quotes what we once wrote ends no run."""
+    how = RankExit("ValueError: not retryable", "3 ValueError: not retryable")
+    events = [on("idle", host, generation=1) for host in "ab"]
+    _, actions = told(SPARE, on("failed", "b", generation=1, exit=how), *events, state=running())
+
+    assert isinstance(actions[-1], Start)
 
 
 def test_all_ranks_leaving_well_is_the_end():
@@ -381,13 +390,13 @@ def test_a_host_that_died_with_its_ranks_is_noticed_while_they_are_ended():
     assert told(SPARE, *events, state=running())[1][-1] == Start(2, ("a", "c"))
 
 
-def fail(policy, state=None, why="", **more):
+def fail(policy, state=None, signature="", **more):
     """A rank of the running generation fails, and all hosts are alive."""
     state = state or running(policy)
     number = state.generation
     return told(
         policy,
-        on("failed", "a", generation=number, why=why, now=10),
+        on("failed", "a", generation=number, exit=RankExit("words", signature), now=10),
         *(on("idle", host, generation=number, now=12, **more) for host in "ab"),
         state=state,
     )
@@ -397,7 +406,7 @@ def test_failures_that_lead_further_each_time_go_on_for_ever():
     """A newer step than any generation reached before means another try."""
     state = None
     for step in range(1, 20):
-        state, actions = fail(replace(SPARE, restarts=1), state, step=step, why="RuntimeError: x")
+        state, actions = fail(replace(SPARE, restarts=1), state, step=step, signature="RuntimeError: x")
         assert isinstance(actions[-1], Start)
 
 
@@ -416,9 +425,9 @@ def test_failures_that_lead_no_further_end_the_run():
 
 def test_the_same_failure_twice_at_the_same_step_ends_the_run():
     """A bug of the program is not tried three times; what kills from outside is."""
-    state, _ = fail(SPARE, step=7, why="3 ValueError: bad row")
-    action = fail(SPARE, state, step=7, why="3 ValueError: bad row")[1][-1]
-    other = fail(SPARE, state, step=7, why="3 ConnectionError: reset")[1][-1]
+    state, _ = fail(SPARE, step=7, signature="3 ValueError: bad row")
+    action = fail(SPARE, state, step=7, signature="3 ValueError: bad row")[1][-1]
+    other = fail(SPARE, state, step=7, signature="3 ConnectionError: reset")[1][-1]
 
     assert action == End("no-progress", "the same failure twice at step 7: 3 ValueError: bad row")
     assert isinstance(other, Start)
@@ -427,7 +436,8 @@ def test_the_same_failure_twice_at_the_same_step_ends_the_run():
 def test_a_broken_host_is_left_out_even_when_it_comes_back():
     """Its ranks' words were about it; the spare trains in its place, and it is named to a successor."""
     events = (
-        on("broken", "b", generation=1, why="1 Xid 79"), on("idle", "a", generation=1), on("idle", "b", generation=1),
+        on("broken", "b", generation=1, exit=RankExit("Xid 79", "1 Xid 79")),
+        on("idle", "a", generation=1), on("idle", "b", generation=1),
     )  # fmt: skip
     state, actions = told(SPARE, *events, state=running())
     assert actions[-1] == Start(2, ("a", "c"))
@@ -451,7 +461,7 @@ def test_a_host_that_reaches_no_others_counts_as_lost_and_trains_no_more():
 def test_a_host_that_is_found_apart_while_its_ranks_are_being_ended_trains_no_more():
     """Their connections broke a moment before."""
     events = (
-        on("failed", "b", generation=1, why=""),
+        on("failed", "b", generation=1, exit=RankExit()),
         on("apart", "b"),
         on("idle", "a", generation=1),
         on("idle", "b", generation=1),

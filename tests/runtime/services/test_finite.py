@@ -17,10 +17,10 @@ def weights(trained, rank):
 
 
 def test_stop_ends_all_ranks_before_the_weights_are_spoilt(train):
-    """With the code that means: starting again is in vain. The event names step and rank, once."""
+    """With the code that means: not retryable. The event names step and rank, once."""
     stopped = train(script="guarded", TOY_NAN="1:5", CLUSTERWRIGHT_CHECKPOINT_EVERY="steps:1")
 
-    assert stopped.codes == [codes.NOT_FINITE] * 2, stopped.log
+    assert stopped.codes == [codes.DATA] * 2, stopped.log
     (event,) = stopped.events("nan")
     assert (event["step"], event["ranks"], event["what"], event["then"]) == (5, [1], "the loss", "stop")
     assert event["values"] == ["nan"]
@@ -46,7 +46,7 @@ def test_skipping_does_not_go_on_for_ever(train):
     """Eleven such steps in a row are no accident."""
     stopped = train(script="guarded", TOY_NAN="0:3", TOY_NANS="99", TOY_ON_NAN="skip", TOY_UNTIL=40)
 
-    assert stopped.codes == [codes.NOT_FINITE] * 2, stopped.log
+    assert stopped.codes == [codes.DATA] * 2, stopped.log
     assert [event["step"] for event in stopped.events("nan")] == list(range(3, 14))
     assert stopped.events("nan")[-1]["then"] == "stop"
 
@@ -55,7 +55,7 @@ def test_a_loop_that_does_not_look_is_stopped_a_step_later_and_saves_nothing_spo
     """Its weights have taken the loss in, so nothing is left but the checkpoint before."""
     stopped = train(script="guarded", TOY_NAN="1:6", TOY_LOOK="0", CLUSTERWRIGHT_CHECKPOINT_EVERY="steps:2")
 
-    assert stopped.codes == [codes.NOT_FINITE] * 2, stopped.log
+    assert stopped.codes == [codes.DATA] * 2, stopped.log
     assert stopped.events("nan")[0]["step"] == 6
     assert stopped.checkpoints()[-1] == "step-00000004"
 
@@ -70,7 +70,7 @@ def test_between_two_saves_it_is_stopped_by_the_vote(train):
         CLUSTERWRIGHT_CHECKPOINT_EVERY="steps:300",
     )
 
-    assert stopped.codes == [codes.NOT_FINITE] * 2, stopped.log
+    assert stopped.codes == [codes.DATA] * 2, stopped.log
     assert stopped.events("step")[-1]["step"] <= 5
 
 

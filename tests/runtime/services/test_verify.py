@@ -14,7 +14,7 @@ def test_of_three_ranks_the_one_with_a_flipped_bit_is_named(train):
     """One bit of one weight after step 4, which is to be saved: the look before that ends the training."""
     found = train(ranks=3, script="guarded", TOY_FLIP="2:4", TOY_VERIFY=3, TOY_COMPARE="0")
 
-    assert found.codes == [codes.CORRUPT] * 3, found.log
+    assert found.codes == [codes.MACHINE] * 3, found.log
     (event,) = found.events("corrupt")
     assert (event["step"], event["what"], event["ranks"], event["sure"]) == (4, "weights", [2], True)
     assert len(event["hosts"]) == 1
@@ -25,7 +25,7 @@ def test_of_two_ranks_both_are_named(train):
     """Nobody can say which one is wrong; and what differs is not saved."""
     found = train(script="guarded", TOY_FLIP="1:3", TOY_VERIFY=100, CLUSTERWRIGHT_CHECKPOINT_EVERY="steps:2")
 
-    assert found.codes == [codes.CORRUPT] * 2, found.log
+    assert found.codes == [codes.MACHINE] * 2, found.log
     (event,) = found.events("corrupt")
     assert (event["step"], event["ranks"], event["sure"]) == (4, [0, 1], False)
     assert found.checkpoints() == ["step-00000002"]
@@ -35,7 +35,7 @@ def test_a_rank_that_computes_wrong_is_named(train):
     """The same microbatch on all ranks, its gradients a ten-thousandth off on one."""
     found = train(ranks=3, script="guarded", TOY_WRONG="1:4", TOY_VERIFY=4)
 
-    assert found.codes == [codes.CORRUPT] * 3, found.log
+    assert found.codes == [codes.MACHINE] * 3, found.log
     assert [(e["step"], e["what"], e["ranks"]) for e in found.events("corrupt")] == [(4, "gradients", [1])]
 
 

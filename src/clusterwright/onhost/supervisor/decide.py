@@ -7,12 +7,12 @@ gone, or has been silent for `silence_s`, after which its own agent has ended th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Tuple, Union
+from typing import Optional, Tuple, Union
 
 GATHERING, RUNNING, STOPPING, ENDED = "gathering", "running", "stopping", "ended"
 HOST_LOST, RANKS_FAILED, HUNG, STOPPED, GROWN = "host-lost", "ranks-failed", "hung", "stopped", "grown"
 BY_WISH = (STOPPED, GROWN)
-VAIN = "starting again would be in vain"  # a rank's last words when it knows (runtime/codes.py)
+NOT_RETRYABLE = frozenset({"not-finite"})  # causes for which a rank leaves (runtime/codes.py)
 FINISHED, FAILED, NO_PROGRESS, CANCELLED = "finished", "failed", "no-progress", "cancelled"
 
 # Fewer hosts than wanted take in another one no sooner: a restart costs 0.4 s, so 2 % of the time at most.
@@ -39,6 +39,15 @@ class Policy:
 
 
 @dataclass(frozen=True)
+class RankExit:
+    """How a rank ended: `signature` is what is the same if it ends so again; empty when the cause came from outside."""
+
+    words: str = ""
+    signature: str = ""
+    retryable: bool = True
+
+
+@dataclass(frozen=True)
 class State:
     """Where the job stands."""
 
@@ -57,8 +66,8 @@ class State:
     growing: bool = False  # the ranks are asked to make room for a generation with more of them
     growing_at: float = 0
     step: int = 0  # the furthest that any generation came
-    mark: str = ""  # how the last generation failed, if that may happen again the same way
-    failed: str = ""  # how this one does
+    signature: str = ""  # how the last generation failed, if that may happen again the same way
+    failed: Optional[RankExit] = None  # how this one does
     failed_on: str = ""  # on which host
     stuck: int = 0  # failures in a row that led no further
     deserted: bool = False  # all who trained were lost, and may be back in a moment
@@ -70,9 +79,7 @@ class Event:
     """Something happened: joined, lost, idle, done, failed, broken, apart, hung, deaf (of a host), asked, tick.
 
     `broken` is a failure that is the host's own; `apart` is a host whose ranks reach no others; `deaf` are ranks that
-    cannot be asked to leave; `asked` is a wish to stop.
-
-    `why` of a failure is what would be the same if it happened again: empty when it came from outside.
+    cannot be asked to leave; `asked` is a wish to stop, and `why` its reason; `exit` is how a rank failed.
     """
 
     kind: str
@@ -82,6 +89,7 @@ class Event:
     why: str = ""
     step: int = 0
     finished: bool = False
+    exit: Optional[RankExit] = None
 
 
 @dataclass(frozen=True)
@@ -187,13 +195,13 @@ def _running(policy: Policy, state: State, event: Event, *, newly_asked: bool) -
         # an agent that joins again has lost its ranks on the way, even if nobody saw it go
         return _stop(state, event, HOST_LOST)
     if event.generation == state.generation and event.kind in ("failed", "broken"):
-        failed = replace(state, failed=event.why, failed_on=event.host)
+        failed = replace(state, failed=event.exit, failed_on=event.host)
         failed = _bar(failed, event.host) if event.kind == "broken" else failed
         return _stop(failed, event, STOPPED if state.asked else RANKS_FAILED)
     if event.kind == "apart" and event.host in state.members:
         return _stop(state, event, STOPPED if state.asked else HOST_LOST)
     if event.generation == state.generation and event.kind == "hung":
-        hung = replace(state, failed="", failed_on=event.host)
+        hung = replace(state, failed=None, failed_on=event.host)
         return _stop(hung, event, STOPPED if state.asked else HUNG)
     if event.generation == state.generation and event.kind == "done":
         state = replace(state, done=(*_without(state.done, event.host), event.host))
@@ -299,18 +307,19 @@ def _fewest(policy: Policy) -> int:
 
 def _after_failure(policy: Policy, state: State, event: Event) -> Decision:
     """Once more from where the state is kept, as long as that leads further."""
-    if state.failed.endswith(VAIN):
-        return _end(state, FAILED, state.failed.partition(" ")[2])
+    failed = state.failed or RankExit()
+    if not failed.retryable:
+        return _end(state, FAILED, f"{failed.words}; not retryable")
     if policy.restarts == 0:
         return _end(state, FAILED, "a rank failed, and `recovery.restarts` is 0")
     stuck = 0 if event.step > state.step else state.stuck + 1
-    if stuck and state.failed and state.failed == state.mark:
-        return _end(state, NO_PROGRESS, f"the same failure twice at step {event.step}: {state.failed}")
+    if stuck and failed.signature and failed.signature == state.signature:
+        return _end(state, NO_PROGRESS, f"the same failure twice at step {event.step}: {failed.signature}")
     if stuck > policy.restarts:
         return _end(
             state, NO_PROGRESS, f"ranks failed {stuck} times in a row without a step beyond {state.step}"
         )
-    known = replace(state, stuck=stuck, mark=state.failed, failed_on="")
+    known = replace(state, stuck=stuck, signature=failed.signature, failed_on="")
     if stuck > 1 and state.failed_on and len(state.ready) > policy.nodes:
         # twice without a step between: whatever it is, another host may not have it, and one is ready
         return _next(policy, _bar(known, state.failed_on), event)
@@ -338,7 +347,7 @@ def _start(policy: Policy, state: State, event: Event) -> Decision:
     begun = State(
         phase=RUNNING, since=event.now, generation=state.generation + 1, ready=state.ready, lost=state.lost,
         joined_at=state.joined_at, members=chosen, step=max(state.step, event.step), asked=state.asked,
-        asked_at=state.asked_at, mark=state.mark, stuck=state.stuck, barred=state.barred,
+        asked_at=state.asked_at, signature=state.signature, stuck=state.stuck, barred=state.barred,
     )  # fmt: skip
     return begun, (Start(begun.generation, chosen),)
 

@@ -185,10 +185,12 @@ class Supervisor:
             if self.state.phase == d.RUNNING:
                 self.say(f"{first.who(fault)} {first.what(fault)}")
             self.blame("rank_exit", **fault)
-        code, said = message["code"], str(message["words"])
-        kind = "broken" if host_fault.is_host_fault(said, -code) else "failed"
-        mark = "" if code < 0 or words.is_consequence(said) else f"{message['local_rank']} {said}"
-        self.feed(kind, host=host, generation=message["exited"], why=mark)
+        code, said, cause = message["code"], str(message["words"]), message.get("cause", "")
+        kind = "broken" if host_fault.is_host_fault(said, -code, cause) else "failed"
+        from_outside = code < 0 or words.is_consequence(said)
+        signature = "" if from_outside else f"{message['local_rank']} {said}"
+        how = d.RankExit(said, signature, retryable=cause not in d.NOT_RETRYABLE)
+        self.feed(kind, host=host, generation=message["exited"], exit=how)
 
     def hear_of_standstill(self, host: str, message: wire.Message) -> None:
         """Ranks that are found hung end the generation."""
@@ -259,12 +261,12 @@ class Supervisor:
 
     # What is decided, and done
 
-    def feed(self, kind: str, *, host: str = "", generation: int = 0, why: str = "") -> None:
+    def feed(self, kind: str, **about: Any) -> None:
         """Let decide.py see the event, and do what it says."""
         # no reason to ask the storage five times a second
         idly = kind == "tick" and self.state.phase == d.RUNNING
         event = d.Event(
-            kind, time.monotonic(), host, generation, why,
+            kind, time.monotonic(), **about,
             step=0 if idly else self.newest_step(last=kind != "idle" or len(self.state.busy) <= 1),
             finished=not idly and self.folder.has("finished.json"),
         )  # fmt: skip

@@ -38,14 +38,16 @@ class Verify:
         """Whether this is a step to look at."""
         return bool(self.every and step % self.every == 0 and self._group.world_size > 1)
 
-    def weights(self, step: int, models: list[nn.Module], dimensions: Mapping[str, int]) -> str | None:
-        """Compare what replicas hold; the words with which to end the training, None to go on."""
+    def weights(
+        self, step: int, models: list[nn.Module], dimensions: Mapping[str, int]
+    ) -> codes.Leaving | None:
+        """Compare what replicas hold; how to end the training, None to go on."""
         parameters = [each for model in models for each in model.parameters()]
         held = replicas.holders(parameters, self._group.rank, dimensions)
         sums = {ranks: bits.total(tensors) for ranks, tensors in held.items()}
         return self._judge(step, "weights", sums)
 
-    def computing(self, step: int, model: nn.Module, loss_of: Loss, batch: Any) -> str | None:
+    def computing(self, step: int, model: nn.Module, loss_of: Loss, batch: Any) -> codes.Leaving | None:
         """Compute rank 0's microbatch on all ranks and compare; as `weights`. All ranks hold the whole model.
 
         A model that gives other bits when the same rank computes again cannot be compared: that is said, once.
@@ -68,7 +70,7 @@ class Verify:
             return None
         return self._judge(step, "gradients", {everyone: first})
 
-    def _judge(self, step: int, what: str, sums: Mapping[tuple[int, ...], object]) -> str | None:
+    def _judge(self, step: int, what: str, sums: Mapping[tuple[int, ...], object]) -> codes.Leaving | None:
         said = self._group.gather((socket.gethostname(), dict(sums)))
         wrong: set[int] = set()
         sure = True
@@ -85,9 +87,11 @@ class Verify:
         who = f"rank{'s' if len(odd) > 1 else ''} {', '.join(map(str, odd))} on {', '.join(hosts)}"
         words = f"{what} of {who} {'are wrong' if sure else 'differ'} in step {step}"
         self._log.say(words)
+        if then != "stop":
+            return None
         if sure and self._group.rank in odd:
-            words += f": {codes.HOST}"
-        return words if then == "stop" else None
+            return codes.Leaving(codes.CORRUPT_HOST, f"{words}: silent corruption on this host")
+        return codes.Leaving(codes.CORRUPT, words)
 
 
 def _compute(model: nn.Module, loss_of: Loss, batch: Any, seed: int) -> tuple[int, int]:

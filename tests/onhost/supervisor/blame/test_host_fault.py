@@ -11,7 +11,6 @@ from clusterwright.onhost.supervisor.blame.host_fault import is_host_fault
         "OSError: [Errno 5] Input/output error: '/scratch/shard-3'",
         "OSError: [Errno 116] Stale file handle",
         "RuntimeError: CUDA driver initialization failed, CUDA_ERROR_NO_DEVICE",
-        "weights of rank 2 on gpu-3 are wrong in step 40: silent corruption on this host",
     ],
 )
 def test_words_about_the_host_are_its_own(words):
@@ -33,6 +32,12 @@ def test_words_about_the_host_are_its_own(words):
 def test_what_the_program_does_is_not_the_hosts(words):
     """It would happen anywhere, or comes from another rank."""
     assert not is_host_fault(words)
+
+
+def test_the_runtimes_code_names_the_host_whatever_is_left_of_its_words():
+    """Words are cut at 500 characters; the code is not."""
+    assert is_host_fault("weights of rank 2 on gpu-3 are wro", cause="corrupt-host")
+    assert not is_host_fault("weights of rank 2 on gpu-3 are wrong", cause="corrupt")
 
 
 def test_a_page_that_cannot_be_read_is_the_hosts():

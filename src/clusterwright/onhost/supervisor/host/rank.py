@@ -35,7 +35,8 @@ def run(command: Sequence[str]) -> None:
     except SystemExit as leaving:
         _LEFT.append(leaving)  # and with it what its frames hold
         if leaving.code not in (None, 0):
-            _tell(getattr(leaving, "words", f"left with {leaving.code!r}"))
+            words = getattr(leaving, "words", f"left with {leaving.code!r}")
+            _tell(words, str(getattr(leaving, "cause", "")))
         code = leaving.code
     except BaseException as why:  # noqa: BLE001 (whatever the program raises is told, and ends it)
         traceback.print_exception(type(why), why, _of_program(why))
@@ -74,8 +75,9 @@ def _of_program(why: BaseException) -> Optional[TracebackType]:
     return frames
 
 
-def _tell(words: str) -> None:
-    wake.tell(raised=int(os.environ.get("LOCAL_RANK", "0")), pid=os.getpid(), words=words[:LONGEST_WORDS])
+def _tell(words: str, cause: str = "") -> None:
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+    wake.tell(raised=local_rank, pid=os.getpid(), words=words[:LONGEST_WORDS], cause=cause)
 
 
 if __name__ == "__main__":

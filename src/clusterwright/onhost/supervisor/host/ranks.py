@@ -160,7 +160,7 @@ class Ranks:
                 self._making = 0
                 found.append({"store": words["port"]})
             elif "raised" in words and words["pid"] in self._pids:
-                found.append(self._exited(self._pids[words["pid"]], 1, words["words"]))
+                found.append(self._exited(self._pids[words["pid"]], 1, words["words"], words["cause"]))
             elif "forkserver" in words:
                 found.append({"standby": words})
         return found
@@ -259,8 +259,9 @@ class Ranks:
         self._left.add(local_rank)
         return [{"done": self._generation}] if len(self._left) == self._size else []
 
-    def _exited(self, local_rank: int, code: int, words: str) -> Message:
-        return {"exited": self._generation, "local_rank": local_rank, "code": code, "words": words}
+    def _exited(self, local_rank: int, code: int, words: str, cause: str = "") -> Message:
+        exited = {"exited": self._generation, "local_rank": local_rank, "code": code, "words": words}
+        return dict(exited, cause=cause) if cause else exited
 
     def _lost_server(self) -> List[Message]:
         """What it has not done yet is done cold."""
