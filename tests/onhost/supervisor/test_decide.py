@@ -324,23 +324,16 @@ def test_a_member_that_joins_again_has_lost_its_ranks():
     assert actions == [Kill(1, ("a",), "host-lost"), Start(2, ("a", "b"))]
 
 
-def test_a_failure_that_would_come_again_ends_the_run():
-    """The rank says so; there is no second generation."""
-    words = "the loss is nan on rank 3 in step 5"
-    how = RankExit(words, f"3 {words}", retryable=False)
+@pytest.mark.parametrize("retryable", [False, True])
+def test_a_failure_that_is_not_retryable_ends_the_run_and_words_never_do(retryable):
+    """A log may quote what we write; the rank's cause alone decides."""
+    how = RankExit("the loss is nan; not retryable", "3 the loss is nan", retryable=retryable)
     events = [on("idle", host, generation=1) for host in "ab"]
     _, actions = told(SPARE, on("failed", "b", generation=1, exit=how), *events, state=running())
 
-    assert actions[-1] == End("failed", f"{words}; not retryable")
-
-
-def test_words_of_a_program_never_decide_whether_it_is_started_again():
-    """A log that only quotes what we once wrote ends no run."""
-    how = RankExit("ValueError: not retryable", "3 ValueError: not retryable")
-    events = [on("idle", host, generation=1) for host in "ab"]
-    _, actions = told(SPARE, on("failed", "b", generation=1, exit=how), *events, state=running())
-
-    assert isinstance(actions[-1], Start)
+    assert actions[-1] == (
+        Start(2, ("a", "b")) if retryable else End("failed", f"{how.words}; not retryable")
+    )
 
 
 def test_all_ranks_leaving_well_is_the_end():
