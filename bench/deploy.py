@@ -42,6 +42,11 @@ class Timed:
     facts: Counter[str] = field(default_factory=Counter)
     calls: list[float] = field(default_factory=list)
 
+    @property
+    def sudo(self) -> bool:
+        """As of the remote."""
+        return self.inner.sudo
+
     def run(self, host: str, command: str, **how: Any) -> Done:
         """As the remote does it."""
         done = self.inner.run(host, command, **how)

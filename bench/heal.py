@@ -67,6 +67,7 @@ class Recorded:
 
     def __init__(self, hosts: int) -> None:
         self.drained: dict[str, str] = {}
+        self.sudo = False
         self._names = [f"n{number}" for number in range(1, hosts + 1)]
         self._jobs = "".join(f"{number}|RUNNING||n{number}\n" for number in range(1, hosts + 1, 4))
 

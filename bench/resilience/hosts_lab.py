@@ -14,7 +14,7 @@ from bench.resilience.lines import HERE, say
 from clusterwright import lab
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.load import load_cluster
-from clusterwright.edge import slurm
+from clusterwright.edge.host import as_user
 from clusterwright.edge.ssh import Ssh
 from clusterwright.lab import state
 from clusterwright.provision.apply import apply, remote_of
@@ -51,7 +51,7 @@ class Place:
         Raises:
             RuntimeError: it failed.
         """
-        line = slurm.as_user(command, user) if user else command
+        line = as_user(command, user) if user else command
         done = self.remote.run(self.cluster.control.name, line, timeout_s=60)
         if not done.ok:
             raise RuntimeError(f"{command}: {done.last_lines()}")

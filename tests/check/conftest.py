@@ -9,7 +9,7 @@ from clusterwright.check.bench.site import Site
 from clusterwright.check.reading import MARK
 from clusterwright.check.runner import run
 from clusterwright.config.load import load_cluster
-from clusterwright.edge.fakes import FakeClock, FakeRemote
+from clusterwright.edge.fakes import FakeClock, FakeRemote, own_input
 
 ROOT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "facts"
@@ -34,7 +34,7 @@ class Answers:
 
     def __init__(self, cluster):
         self.cluster, self.told, self.down = cluster, {}, set()
-        self.asked = []
+        self.asked, self.sudo = [], False
         self.hosts = tuple(host.name for host in cluster.hosts())
 
     def recorded(self, fact, case):
@@ -46,8 +46,8 @@ class Answers:
         self.told[host, fact] = {"code": code, "out": out, "err": err, "seconds": 0.1, "stopped": stopped}
 
     def answer(self, host, _command, stdin):
-        """What the reader would print: the request is the argument of its last line."""
-        request = eval(stdin.decode().rstrip().rpartition("\nmain(")[2][:-1])
+        """What the reader would print of what it reads."""
+        request = json.loads(own_input(stdin))
         self.asked.append((host, [item["id"] for item in request["facts"]]))
         facts = {
             item["id"]: self.told.get((host, item["id"])) or self._healthy(host, item)
@@ -78,7 +78,7 @@ class Answers:
 
     def check(self, **choice):
         """Every verdict on this cluster."""
-        remote = FakeRemote(self.answer, down=frozenset(self.down))
+        remote = FakeRemote(self.answer, down=frozenset(self.down), sudo=self.sudo)
         return run(self.cluster, remote, clock=FakeClock(), **choice)
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check.verdict import Status
+from clusterwright.edge.bundler import program_command
+from clusterwright.edge.host import as_root
 from clusterwright.errors import WrightError
 
 DAMAGE = json.loads((Path(__file__).parent / "damage.json").read_text())
@@ -257,16 +259,15 @@ def test_a_name_that_does_not_exist_is_refused_with_a_near_one(answers, choice, 
     assert answers.asked == []
 
 
-def test_a_user_that_is_not_root_uses_sudo(answers, cluster):
+def test_a_user_that_is_not_root_uses_sudo(answers):
     """`ssh.user` other than root reads the same facts by sudo, which asks nothing."""
-    access = cluster.ssh.model_copy(update={"user": "admin"})
-    answers.cluster = cluster.model_copy(update={"ssh": access})
+    answers.sudo = True
     commands = []
     answers.answer, healthy = (lambda h, c, s: commands.append(c) or healthy(h, c, s)), answers.answer
 
     answers.check(only=["kernel_equal"])
 
-    assert set(commands) == {"sudo -n python3 -"}
+    assert set(commands) == {as_root(program_command())}
 
 
 def test_a_host_that_keeps_its_jobs_in_spite_of_a_fault_is_told(answers):

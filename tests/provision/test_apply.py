@@ -158,7 +158,8 @@ def test_an_apply_that_was_cut_short_is_ended(cluster):
 def test_sudo_is_used_where_root_does_not_log_in(altered):
     """Without asking, and never in a lab."""
     hosts = Hosts()
-    apply(altered({"ssh.user": "deploy", "lab": None}), "c", hosts.remote, dry_run=True, clock=FakeClock())
+    hosts.remote.sudo = True
+    apply(altered({"lab": None}), "c", hosts.remote, dry_run=True, clock=FakeClock())
 
     assert all(command.startswith("sudo -n ") for _host, command in hosts.remote.asked)
 
@@ -211,3 +212,10 @@ def test_a_thousand_hosts_are_asked_once_each(altered):
     report = apply(many, "cluster.yaml", hosts.remote, clock=FakeClock())
 
     assert (len(hosts.asked("check")), report.ok) == (1001, True)
+
+
+def test_the_connection_of_a_cluster_knows_who_needs_sudo(cluster, altered):
+    """A lab's, a site's with root, and one with another login."""
+    assert remote_of(cluster).sudo is False
+    assert remote_of(altered({"lab": None})).sudo is False
+    assert remote_of(altered({"lab": None, "ssh.user": "ops"})).sudo is True

@@ -7,10 +7,10 @@ from ruamel.yaml import YAML
 
 from clusterwright import lab
 from clusterwright.config.load import load_cluster
-from clusterwright.edge.bundler import agent_modules
+from clusterwright.edge.bundler import PROVISION, program_command, program_input
 from clusterwright.lab.able import able
 from clusterwright.provision.apply import apply, given_for, remote_of
-from clusterwright.provision.bundle import Order, bundle, command
+from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import File
 from clusterwright.provision.roles import wanted
 
@@ -149,8 +149,8 @@ def test_a_bad_file_never_reaches_a_daemon(site):
             if resource.id == "file:/etc/slurm/slurm.conf"
         ),
     )
-    order = bundle(Order("apply", "cluster.yaml", "1"), [bad], agent_modules())
-    said = site.run("gpu-node4", command(sudo=False), stdin=order)
+    order = program_input(PROVISION) + bundle(Order("apply", "cluster.yaml", "1"), [bad])
+    said = site.run("gpu-node4", program_command(), stdin=order)
     site.apply()
 
     assert "unrecognized key: NoSuchKey" in said
@@ -181,8 +181,8 @@ def test_an_apply_that_was_cut_short_is_ended_by_the_next(site):
     cluster = load_cluster(site.file)
     deadly = File(path="/etc/deadly", content="x", validate=("sh", "-c", "kill -9 $PPID", "{}"))
     resources = [*wanted(cluster, cluster.host("gpu-node2"), given_for(cluster, "cluster.yaml")), deadly]
-    order = bundle(Order("apply", "cluster.yaml", "1"), resources, agent_modules())
-    remote_of(cluster).run("gpu-node2", command(sudo=False), stdin=order, timeout_s=60)
+    order = program_input(PROVISION) + bundle(Order("apply", "cluster.yaml", "1"), resources)
+    remote_of(cluster).run("gpu-node2", program_command(), stdin=order, timeout_s=60)
     report = site.apply({"slurm.ports": [60001, 62000]})
     again = site.apply({"slurm.ports": [60001, 62000]})
     site.apply()

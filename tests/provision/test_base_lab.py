@@ -10,10 +10,10 @@ from ruamel.yaml import YAML
 
 from clusterwright import lab
 from clusterwright.config.load import load_cluster
-from clusterwright.edge.bundler import agent_modules
+from clusterwright.edge.bundler import PROVISION, program_command, program_input
 from clusterwright.lab.able import able
 from clusterwright.provision.apply import apply, given_for, remote_of
-from clusterwright.provision.bundle import Order, bundle, command
+from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.render.chrony_conf import chrony_conf
 from clusterwright.provision.resources import File, Hold, Package
 from clusterwright.provision.roles import wanted
@@ -92,8 +92,8 @@ class Site:
         """The agent on a host, with these resources in place of, or beside, those of the file."""
         everything = wanted(self.cluster, self.cluster.host(host), given_for(self.cluster, "cluster.yaml"))
         every = {resource.id: resource for resource in (*everything, *resources)}
-        order = bundle(Order(mode, "cluster.yaml", "1"), every.values(), agent_modules())
-        done = remote_of(self.cluster).run(host, command(sudo=False), stdin=order, timeout_s=200)
+        order = program_input(PROVISION) + bundle(Order(mode, "cluster.yaml", "1"), every.values())
+        done = remote_of(self.cluster).run(host, program_command(), stdin=order, timeout_s=200)
         return read_answer(host, done)
 
 

@@ -95,7 +95,8 @@ def test_a_slurmctld_that_does_not_answer_is_not_an_empty_host(cluster):
 
 def test_sudo_is_used_where_root_does_not_log_in(altered):
     """Slurm takes a drain from its operators only."""
-    some, remote, _said = drains(altered({"ssh.user": "deploy", "lab": None}), {"sudo": SINFO})
+    some, remote, _said = drains(altered({"lab": None}), {"sudo": SINFO})
+    remote.sudo = True
     some.drain(["gpu-node1"])
 
     assert all(command.startswith("sudo -n ") for _host, command in remote.asked)

@@ -34,6 +34,8 @@ OLD, NEW = "24.11.5", "26.05.1"
 class Site:
     """Hosts with a Slurm each; what is asked of them is kept, and a test can make a command fail."""
 
+    sudo = False
+
     def __init__(self):
         self.has = {host.name: OLD for host in cluster_of(read(TEXT, "c")).hosts()}
         self.asked, self.fails, self.broken = [], [], set()

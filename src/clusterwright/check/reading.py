@@ -59,13 +59,13 @@ reached: Fact[Reach] = Fact(
 
 def request(
     facts: Iterable[Fact[Any]], want: Want, probes: Mapping[str, str], earlier: Mapping[str, Any]
-) -> str:
-    """The program to send: the reader and what it is asked, as Python text for `python3 -`."""
+) -> bytes:
+    """What the reader on the host is asked, as it reads it."""
     quick_first = sorted(
         facts, key=lambda each: each.limit_s
     )  # importing torch would slow all the others down
     items = [_item(each, want, probes, earlier) for each in quick_first]
-    return f"{probes['reader']}\n\nmain({ ({'deadline_s': DEADLINE_S, 'facts': items})!r})\n"
+    return json.dumps({"deadline_s": DEADLINE_S, "facts": items}).encode()
 
 
 def _item(

@@ -15,7 +15,9 @@ from clusterwright.check.reading import DEADLINE_S, Reach, Reading, answer_of, r
 from clusterwright.check.registry import choose
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.edge.bundler import FACTS
 from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import SSH_FAILED, Remote, fan_out
 from clusterwright.errors import EXIT_USAGE, WrightError
 
@@ -103,16 +105,16 @@ def _ask(
 ) -> Reading:
     """One ssh: the host's answer, or why there is none."""
     want = wants[name]
-    command = "python3 -" if want.cluster.ssh.user == "root" else "sudo -n python3 -"
-    program = request(facts, want, _probes(), earlier).encode()
     asked = clock.now()
-    done = remote.run(name, command, stdin=program, timeout_s=DEADLINE_S + GRACE_S)
+    done = Host(remote, name).run_program(
+        FACTS, stdin=request(facts, want, _probes(), earlier), root=True, timeout_s=DEADLINE_S + GRACE_S
+    )
     answered = clock.now()
     if done.code == SSH_FAILED:
         return Reading(Reach(error=done.last_lines(1) or "ssh said nothing", seconds=done.seconds))
     answer = answer_of(done.out)
     if answer is None:
-        why = f"`{command}` there returned {done.code}: {done.last_lines(1) or '(nothing)'}"
+        why = f"`python3` there returned {done.code}: {done.last_lines(1) or '(nothing)'}"
         return Reading(Reach(fault=why, seconds=done.seconds))
     reach = Reach(
         seconds=done.seconds, python=answer["python"],

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from clusterwright.cli import _there
-from clusterwright.edge.bundler import RUNS, bundle_script
+from clusterwright.edge.bundler import LOADER, RUNS, program_input
+from clusterwright.edge.host import Host
 from clusterwright.edge.processes import Done, run
 from clusterwright.errors import WrightError
 from clusterwright.launch.curves import page
@@ -23,16 +24,13 @@ def points(job: str, cluster: Path | None) -> str:
     """
     here = Path(job)
     if (here / "job.json").exists():
-        argv = [sys.executable, "-", "curves", str(here.absolute().parent), here.absolute().name]
-        return _out(run(argv, stdin=bundle_script(RUNS), timeout_s=LIMIT_S), job)
+        argv = [sys.executable, "-c", LOADER, "curves", str(here.absolute().parent), here.absolute().name]
+        return _out(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), job)
     from clusterwright.launch import runs_folder
 
     where = _there.find_cluster(cluster)
-    command = _there.far_command("curves", runs_folder(where), job)
-    return _out(
-        _there.way_to(where).run(where.control.name, command, stdin=bundle_script(RUNS), timeout_s=LIMIT_S),
-        job,
-    )
+    control = Host(_there.way_to(where), where.control.name)
+    return _out(control.run_program(RUNS, "curves", runs_folder(where), job, timeout_s=LIMIT_S), job)
 
 
 def write(text: str, output: Path | None) -> Path:

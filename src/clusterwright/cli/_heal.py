@@ -14,6 +14,7 @@ from clusterwright.cli._show import say, show_json, show_table, show_text
 from clusterwright.cli._there import cluster_file, way_to
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.load import load_cluster
+from clusterwright.edge.host import as_root
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
 from clusterwright.heal.act import Order, action
@@ -22,7 +23,6 @@ from clusterwright.heal.journal import Entry, Journal
 from clusterwright.heal.loop import here as joined
 from clusterwright.heal.loop.deeds import line
 from clusterwright.heal.loop.loop import Loop
-from clusterwright.provision.as_root import as_root
 
 SCHEMA = 1
 
@@ -53,8 +53,9 @@ class _Place:
         """The same command where the journal is."""
         from clusterwright.edge.processes import stream
 
+        remote, control = way_to(self.cluster), self.cluster.control.name
         there = shlex.join([self.cluster.heal.program, "heal", *words, "--here"])
-        return stream(way_to(self.cluster).argv(self.cluster.control.name, as_root(self.cluster, there)))
+        return stream(remote.argv(control, as_root(there) if remote.sudo else there))
 
 
 def _place(file: Path | None, *, here: bool) -> _Place:

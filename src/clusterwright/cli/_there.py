@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,11 +60,6 @@ def way_to(cluster: Cluster) -> Ssh:
     return remote_of(cluster)
 
 
-def far_command(what: str, runs: str, *more: str) -> str:
-    """The shell line for run_jobs.py, whose text (edge/bundler.py) comes on stdin."""
-    return f"python3 -u - {shlex.join([what, runs, *more])}"
-
-
 def follow(
     cluster: Cluster | None, runs: str, what: str, *, live: bool, deaf: bool = False, json: bool = False
 ) -> int:
@@ -83,27 +77,29 @@ def follow(
 
 def ask(cluster: Cluster | None, what: str, runs: str, *more: str, deaf: bool = False) -> int:
     """Have run_jobs.py do it on the control host, or here, and show what it says; its exit code."""
-    from clusterwright.edge.bundler import RUNS, bundle_script
+    from clusterwright.edge.bundler import RUNS, program_input
     from clusterwright.edge.processes import stream
 
-    return stream(_argv(cluster, what, runs, *more), stdin=bundle_script(RUNS), deaf=deaf)
+    return stream(_argv(cluster, what, runs, *more), stdin=program_input(RUNS), deaf=deaf)
 
 
 def _on_screen(argv: tuple[str, ...], *, deaf: bool) -> int:
-    from clusterwright.edge.bundler import RUNS, bundle_script
+    from clusterwright.edge.bundler import RUNS, program_input
     from clusterwright.edge.processes import lines
     from clusterwright.launch.follow.screen import Screen
 
     plain = "utf" not in (sys.stdout.encoding or "").lower()
     screen = Screen(sys.stdout, ascii_only=plain)
     try:
-        return lines(argv, screen.line, stdin=bundle_script(RUNS), deaf=deaf)
+        return lines(argv, screen.line, stdin=program_input(RUNS), deaf=deaf)
     finally:
         screen.close()
 
 
 def _argv(cluster: Cluster | None, what: str, runs: str, *more: str) -> tuple[str, ...]:
     """What starts run_jobs.py where the runs are."""
+    from clusterwright.edge.bundler import LOADER, program_command
+
     if cluster is None:
-        return (sys.executable, "-u", "-", what, runs, *more)
-    return tuple(way_to(cluster).argv(cluster.control.name, far_command(what, runs, *more)))
+        return (sys.executable, "-c", LOADER, what, runs, *more)
+    return way_to(cluster).argv(cluster.control.name, program_command(what, runs, *more))

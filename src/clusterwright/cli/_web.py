@@ -91,14 +91,13 @@ def serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
 
 def _hands(cluster: Cluster, remote: Remote) -> Hands:
     """The same way that commands take, as root where Slurm wants it."""
+    from clusterwright.edge.host import AsRoot
     from clusterwright.launch import runs_folder
     from clusterwright.monitor.gather.gather import way
-    from clusterwright.monitor.web.acts import Hands, Rooted
-    from clusterwright.provision.as_root import by_sudo
+    from clusterwright.monitor.web.acts import Hands
 
-    there = way(cluster, remote)
     return Hands(
-        Rooted(cluster, there) if by_sudo(cluster) else there, cluster.control.name,
+        AsRoot(way(cluster, remote)), cluster.control.name,
         runs_folder(cluster) if cluster.shared_folder else "", state_folder(cluster.name) / "web-acts.jsonl",
         SystemClock(),
     )  # fmt: skip

@@ -15,9 +15,7 @@ def cancel(job: str, /, *, cluster: Path | None = None) -> int:
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli._there import far_command, find_cluster, way_to
-    from clusterwright.edge.bundler import RUNS, bundle_script
-    from clusterwright.edge.processes import stream
+    from clusterwright.cli._there import ask, find_cluster
     from clusterwright.launch import runs_folder
 
     here = Path(job)
@@ -25,5 +23,4 @@ def cancel(job: str, /, *, cluster: Path | None = None) -> int:
         (here / "cancelled").touch()
         return 0
     where = find_cluster(cluster)
-    command = far_command("cancel", runs_folder(where), job)
-    return stream(way_to(where).argv(where.control.name, command), stdin=bundle_script(RUNS))
+    return ask(where, "cancel", runs_folder(where), job)

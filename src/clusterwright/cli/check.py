@@ -56,11 +56,10 @@ def check(
     from clusterwright.check import run
     from clusterwright.cli._hostlist import expanded
     from clusterwright.config.load import load_cluster
-    from clusterwright.edge.ssh import Ssh
+    from clusterwright.provision.apply import remote_of
 
     cluster = load_cluster(file)
-    config = Path(cluster.ssh_config) if cluster.ssh_config else None
-    remote = Ssh(user=cluster.ssh.user, port=cluster.ssh.port, config=config)
+    remote = remote_of(cluster)
     verdicts = run(cluster, remote, hosts=expanded(hosts) or _awake(cluster, remote), only=only, on=on)
     _written(report, metrics, cluster, verdicts)
     return _told(verdicts, json=json, everything=everything)

@@ -47,14 +47,14 @@ def shell(
 ) -> int:
     """Open a shell as root on a host, or run one command there; one word is a shell's text."""
     import shlex
-    import subprocess
 
+    from clusterwright.edge.terminal import hand_over
     from clusterwright.lab.state import require
 
     state = require(_name(name))
     state.layout.host(host)
     words = command if len(command) < 2 else (shlex.join(command),)
-    return subprocess.run(["ssh", "-F", str(state.ssh_config), host, *words], check=False).returncode  # noqa: S603, S607 (the user's command, on the lab's host)
+    return hand_over(["ssh", "-F", str(state.ssh_config), host, *words])
 
 
 def _kinds() -> str:

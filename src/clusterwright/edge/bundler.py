@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import zlib
 from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
 
-# Programs that are sent to a host as one script, by their main module.
+# Programs that are sent to hosts, by their main module.
+PROVISION = "onhost/provision/agent"  # what `wright apply` does on each host
+FACTS = "onhost/probes/reader"  # what `wright check` asks each host
+BENCH = "onhost/bench/conduct"  # an order of `wright bench` to the hosts of its job
 RUNS = "onhost/runs/run_jobs"  # everything about runs: status, logs, cancel, checkpoints
 HISTORY = "onhost/snapshot/history"  # what a report is made of
 SNAPSHOT = "onhost/snapshot/snapshot"  # the cluster as it is now
@@ -18,7 +23,6 @@ RANK_STACKS = "onhost/evidence/stacks"  # where the ranks of a host stand
 RUN_METRICS = "onhost/evidence/metrics"  # what Prometheus recorded around a failure
 DEV_REQUESTS = "onhost/dev/requests"  # `wright dev`, beside the queue
 DEV_SESSION = "onhost/dev/hold"  # `wright dev`, inside the session's job
-_AGENT = "onhost/provision/agent"
 
 # What `wright apply` installs on hosts, as folders.
 LIBRARY = (
@@ -26,38 +30,60 @@ LIBRARY = (
     "onhost/exporter", "onhost/notify",  # services
 )  # fmt: skip
 
-# Makes the modules in the order in which they come, and calls the last one's main.
-_LOADER = """
-import json, os, sys, types
-for name, text in json.loads({sources!r}):
-    module = sys.modules[name] = types.ModuleType(name)
-    module.__path__ = []
-    parent, _, child = name.rpartition(".")
-    if parent:
-        setattr(sys.modules[parent], child, module)
-    exec(compile(text, name, "exec"), module.__dict__)
-try:
-    sys.exit(module.main())
-except (BrokenPipeError, KeyboardInterrupt):
-    os._exit(130)
+# Reads from `s` a length and that much compressed JSON of [name, text] pairs, makes the modules, each run when it is
+# first used (Python 3.6 or later), and calls the last one's main. What is left on stdin is the program's own input.
+_LOAD = """
+import _thread,json,os,sys,types,zlib
+if sys.version_info<(3,6): sys.exit("python3 is older than 3.6 here: "+sys.version.split()[0])
+L=_thread.RLock()
+class M(types.ModuleType):
+ def __getattr__(m,k):
+  d=m.__dict__
+  if k[:2]!="__":
+   with L:
+    t=d.pop("__text__",None)
+    if t is not None: exec(compile(t,m.__name__,"exec"),d)
+   if k in d: return d[k]
+  raise AttributeError(k)
+for n,t in json.loads(zlib.decompress(s.read(int(s.readline()))).decode()):
+ m=M(n)
+ m.__text__=t
+ sys.modules[n]=m
+ p,_,c=n.rpartition(".")
+ if p: setattr(sys.modules[p],c,m)
+try: sys.exit(m.main())
+except (BrokenPipeError,KeyboardInterrupt): os._exit(130)
 """
+LOADER = f"import sys\ns=sys.stdin.buffer{_LOAD}"
+
+# A small Rocky 8 has the Python of dnf, which is 3.6, and no other.
+PYTHON = "$(command -v python3 || echo /usr/libexec/platform-python)"
+
 _IMPORT = re.compile(r"^[ \t]*from (clusterwright[\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE)
+
+
+def program_command(*arguments: str) -> str:
+    """The shell line that runs the program on stdin (`program_input`); it and its arguments are no secret."""
+    return f"{PYTHON} {shlex.join(['-c', LOADER, *arguments])}"
+
+
+@cache
+def program_input(program: str) -> bytes:
+    """The program's modules, for the stdin of `program_command`; the program's own input comes behind them."""
+    *others, main = sources(program)
+    return pack([*sorted(others), main])
+
+
+def pack(modules: list[tuple[str, str]]) -> bytes:
+    """Names and texts of modules as the loader reads them: packages before what is in them, the program last."""
+    data = zlib.compress(json.dumps(modules).encode())
+    return b"%d\n%b" % (len(data), data)
 
 
 @cache
 def bundle_script(program: str) -> bytes:
-    """A program for `python3 -` (3.8 or later)."""
-    return _LOADER.replace("{sources!r}", repr(json.dumps(sources(program)))).encode()
-
-
-@cache
-def agent_modules() -> list[tuple[str, str]]:
-    """Name and text of the modules of the provisioning agent, packages before what lies in them, its main last.
-
-    The loader of a bundle runs a module when it is first used (Python 3.6 or later).
-    """
-    *others, main = (one for one in sources(_AGENT) if one[0].count(".") > 1)
-    return [*sorted(others), main]
+    """The program as a file of its own, or for `python3 -`."""
+    return f"import io\ns=io.BytesIO({program_input(program)!r}){_LOAD}".encode()
 
 
 def sources(program: str) -> list[tuple[str, str]]:

@@ -31,9 +31,14 @@ class FakeRemote:
     """Answers by a function of host and command, and keeps what was asked; hosts in `down` are not reached."""
 
     def __init__(
-        self, answer: Callable[[str, str, bytes], str], *, down: frozenset[str] = frozenset()
+        self,
+        answer: Callable[[str, str, bytes], str],
+        *,
+        down: frozenset[str] = frozenset(),
+        sudo: bool = False,
     ) -> None:
         self.asked: list[tuple[str, str]] = []
+        self.sudo = sudo
         self._answer, self._down = answer, down
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:  # noqa: ARG002 (the protocol's signature)
@@ -42,3 +47,9 @@ class FakeRemote:
         if host in self._down:
             return Done((host, command), SSH_FAILED, "", f"ssh: connect to host {host}: timed out", 0.0)
         return Done((host, command), 0, self._answer(host, command, stdin), "", 0.0)
+
+
+def own_input(stdin: bytes) -> bytes:
+    """What a program that was sent to a host reads: the stdin of its command behind its modules."""
+    length, _, rest = stdin.partition(b"\n")
+    return rest[int(length) :]

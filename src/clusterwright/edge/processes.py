@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import IO, Any, cast
 
 TIMED_OUT = 124  # what coreutils' timeout returns
 
@@ -60,6 +62,58 @@ def run(
         raise
     seconds = time.monotonic() - started
     return Done(tuple(argv), code, out.decode(errors="replace"), err.decode(errors="replace"), seconds)
+
+
+def output(argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None) -> bytes | None:
+    """What a program printed; None where it is not there or fails."""
+    try:
+        done = subprocess.run(list(argv), cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def start(argv: Sequence[str], *, out: IO[bytes]) -> int:
+    """Start a program that outlives us, with its output in a file; its process id."""
+    process = subprocess.Popen(
+        list(argv), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    process.returncode = 0  # not ours to wait for; keeps Python from warning that a child still runs
+    return process.pid
+
+
+class Output(io.RawIOBase):
+    """What a program prints, as a stream; closing it ends the program. `failed` is the error where it fails."""
+
+    def __init__(self, argv: Sequence[str], failed: str) -> None:
+        self._failed = failed
+        self._process = subprocess.Popen(
+            list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self._printed = cast("IO[bytes]", self._process.stdout)
+
+    def readable(self) -> bool:
+        """True, as of any stream that is read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes.
+
+        Raises:
+            OSError: the program failed.
+        """
+        data = self._printed.read(len(buffer))
+        if not data and self._process.wait():
+            raise OSError(self._failed)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """End the program."""
+        if not self.closed:
+            self._process.kill()
+            self._process.communicate()
+        super().close()
 
 
 def _kill(group: int) -> None:

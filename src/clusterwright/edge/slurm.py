@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clusterwright.edge.host import CANNOT_BECOME, REFUSED_ROOT
 from clusterwright.edge.processes import Done
 from clusterwright.edge.ssh import SSH_FAILED, Remote
 from clusterwright.errors import WrightError
@@ -16,8 +17,6 @@ _COLUMNS = "%i|%u|%T|%M|%l|%D|%N|%r|%j"
 QUEUE = f"squeue --noheader --states=all --format={shlex.quote(_COLUMNS)}"
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:/]*)=")
 _WORD_OF_STATE = re.compile(r"[A-Z_]+")
-
-REFUSED_ROOT, CANNOT_BECOME = 77, 78  # sysexits.h EX_NOPERM and the next; what `as_user` leaves with
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +58,6 @@ def state_of(fields: dict[str, str]) -> str:
     """The state alone: `CANCELLED` of `CANCELLED by 0`; `UNKNOWN` when Slurm says none."""
     match = _WORD_OF_STATE.match(fields.get("JobState", ""))
     return match[0] if match else "UNKNOWN"
-
-
-def as_user(command: str, user: str | None) -> str:
-    """A shell line that runs the command as the user, or leaves with 77 (it would be root) or 78 (cannot become)."""
-    inner = f"sh -c {shlex.quote(command)}"
-    become = f"exec runuser -u {shlex.quote(user)} -- {inner}" if user else f"exit {REFUSED_ROOT}"
-    same = f'[ "$(id -un)" = {shlex.quote(user)} ] || exit {CANNOT_BECOME}; ' if user else ""
-    return f'if [ "$(id -u)" = 0 ]; then {become}; fi; {same}exec {inner}'
 
 
 def queue(remote: Remote, host: str) -> tuple[QueuedJob, ...]:

@@ -16,7 +16,12 @@ T = TypeVar("T")
 
 
 class Remote(Protocol):
-    """How a host is reached; `Ssh` for real, `FakeRemote` in tests."""
+    """How hosts are reached; `Ssh` for real, `FakeRemote` in tests. `Host` (edge/host.py) stands on it."""
+
+    @property
+    def sudo(self) -> bool:
+        """True where the login user is not root and becomes root by sudo."""
+        ...
 
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
         """Run a shell command on the host; code 255 means that the host was not reached."""
@@ -30,6 +35,7 @@ class Ssh:
     user: str | None = None
     port: int | None = None
     config: Path | None = None
+    sudo: bool = False
     connect_timeout_s: int = 5
 
     def argv(self, host: str, command: str) -> tuple[str, ...]:
@@ -43,6 +49,25 @@ class Ssh:
     def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
         """Run a shell command on the host; code 255 means that the host was not reached."""
         return run(self.argv(host, command), stdin=stdin, timeout_s=timeout_s)
+
+
+@dataclass(frozen=True, slots=True)
+class FromHost:
+    """The connection from one of the hosts, `name`, to all of them: commands there itself need no ssh."""
+
+    name: str
+    remote: Remote
+
+    @property
+    def sudo(self) -> bool:
+        """As of the connection to the others."""
+        return self.remote.sudo
+
+    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
+        """Run a shell command on the host; in a local shell where it is this one."""
+        if host == self.name:
+            return run(("sh", "-c", command), stdin=stdin, timeout_s=timeout_s)
+        return self.remote.run(host, command, stdin=stdin, timeout_s=timeout_s)
 
 
 def fan_out(hosts: Iterable[str], work: Callable[[str], T], *, at_once: int = 32) -> dict[str, T]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.edge.bundler import RUNS, bundle_script
+from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_USAGE, WrightError
@@ -38,7 +39,7 @@ class Seen:
         host = self.host or self.cluster.control.name
         texts = [bundle_script(RUNS), Path(run_checkpoints.__file__).read_bytes()]
         stdin = b"".join(base64.b64encode(text) + b"\n" for text in texts)
-        done = self.remote.run(host, self._command(what, where, asked), stdin=stdin, timeout_s=LIMIT_S)
+        done = Host(self.remote, host).run(self._command(what, where, asked), stdin=stdin, timeout_s=LIMIT_S)
         if done.code == run_jobs.NO_RUN:
             raise _wrong("checkpoint-no-folder", done.last_lines(1), "wright jobs shows the runs")
         if done.code == NO_PROGRAM:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
@@ -28,7 +29,9 @@ class There:
     def text(self, folder: str, pattern: str) -> str:
         """The files of that pattern in the folder, each ended by a newline: the last line of one may be torn."""
         command = f"cd {shlex.quote(folder)} && for file in {pattern}; do [ -e $file ] && cat $file && echo; done; true"
-        return checked(self.remote.run(self.host, command, timeout_s=READ_LIMIT_S), self.host, "cat").out
+        return checked(
+            Host(self.remote, self.host).run(command, timeout_s=READ_LIMIT_S), self.host, "cat"
+        ).out
 
 
 @dataclass(frozen=True, slots=True)

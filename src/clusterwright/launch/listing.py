@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.edge import slurm
-from clusterwright.edge.bundler import RUNS, bundle_script
+from clusterwright.edge.bundler import RUNS, program_command, program_input
+from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import QueuedJob
 from clusterwright.edge.ssh import Remote
 from clusterwright.launch.submit import runs_folder
@@ -40,8 +40,8 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[Row, ...]:
         WrightError: the control host or slurmctld does not answer.
     """
     host, runs = cluster.control.name, runs_folder(cluster)
-    command = f"{slurm.QUEUE} </dev/null || exit; echo; python3 - list {shlex.quote(runs)}"
-    done = slurm.checked(remote.run(host, command, stdin=bundle_script(RUNS)), host, "squeue")
+    command = f"{slurm.QUEUE} </dev/null || exit; echo; {program_command('list', runs)}"
+    done = slurm.checked(Host(remote, host).run(command, stdin=program_input(RUNS)), host, "squeue")
     queue, _, folders = done.out.rpartition("\n")
     return rows(slurm.parse_queue(queue), json.loads(folders or "[]"))
 

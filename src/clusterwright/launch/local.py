@@ -6,7 +6,6 @@ import contextlib
 import os
 import shlex
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import clusterwright
 from clusterwright.config.job import Job
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_whole
+from clusterwright.edge.processes import start
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.launch import gradients, parallel
 from clusterwright.launch.command import is_plain, launcher
@@ -41,12 +41,9 @@ def local(job: Job, folder: Path, *, clock: Clock | None = None, beside: Path = 
     write_whole(run / "job.json", record(job, None, str(run), now, user=None, gpu=peak_here(), code=digest))
     write_whole(run / "job.sh", local_script(job, str(run)), mode=0o755)
     with (run / "job.out").open("ab") as out:
-        process = subprocess.Popen(  # noqa: S603 (Slurm's own programs)
-            [run / "job.sh"], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
-        )  # fmt: skip
-    process.returncode = 0  # not ours to wait for; keeps Python from warning that a child still runs
-    write_whole(run / "jobs", f"{process.pid}\n")
-    return Run(name, str(process.pid), str(run))
+        job_id = start([str(run / "job.sh")], out=out)
+    write_whole(run / "jobs", f"{job_id}\n")
+    return Run(name, str(job_id), str(run))
 
 
 def _able(job: Job) -> None:

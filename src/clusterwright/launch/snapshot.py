@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import io
 import os
-import subprocess
 import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from clusterwright.config.job import Code
+from clusterwright.edge.processes import output
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.units import format_size
 
@@ -70,13 +70,10 @@ def snapshot(code: Code, beside: Path) -> Snapshot:
 
 def _listed(top: Path) -> list[str]:
     """Paths below the folder: what git tracks or would, else all but the usual leavings."""
-    try:
-        done = subprocess.run((*GIT, "."), cwd=top, capture_output=True, check=False)  # noqa: S603 (our own words)
-        told = os.fsdecode(done.stdout).split("\0") if done.returncode == 0 else None
-    except OSError:  # no git here
-        told = None
-    if told is not None:
-        return sorted({name for name in told if name and (top / name).is_file()})
+    tracked = output((*GIT, "."), cwd=top)
+    if tracked is not None:
+        names = os.fsdecode(tracked).split("\0")
+        return sorted({name for name in names if name and (top / name).is_file()})
     found = []
     for folder, inner, files in os.walk(top):
         inner[:] = [name for name in inner if not _left_out(name, USUAL)]

@@ -12,6 +12,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.edge import slurm
 from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.host import Host, as_user
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.launch import arrays
@@ -70,8 +71,7 @@ def submit(
     runs, price, gpu = runs_folder(cluster), hourly(job, cluster), peak(job, cluster)
     for later in range(AGAIN):
         sent = _Made(runs, who, now + later, copy, cluster, price, gpu).sent(job)
-        done = remote.run(
-            cluster.control.name,
+        done = Host(remote, cluster.control.name).run(
             _as_owner(runs, sent.steps, who),
             stdin=sent.stdin + (copy.data if copy else b""),
             timeout_s=SUBMIT_LIMIT_S,
@@ -195,14 +195,14 @@ def resume(name: str, cluster: Cluster, remote: Remote, *, user: str | None = No
     """
     run = f"{runs_folder(cluster)}/{name}"
     command = _again(run)
-    done = remote.run(cluster.control.name, slurm.as_user(command, user), timeout_s=SUBMIT_LIMIT_S)
+    done = Host(remote, cluster.control.name).run_as(user, command, timeout_s=SUBMIT_LIMIT_S)
     return Run(name, slurm.submitted(done, cluster.control.name, user), run, warnings(done.out))
 
 
 def _as_owner(runs: str, steps: str, user: str | None) -> str:
     # Everybody's runs lie side by side, and each belongs to its user: as in /tmp (mode 1777).
     shared = f'[ "$(id -u)" != 0 ] || [ -d {shlex.quote(runs)} ] || install -d -m 1777 {shlex.quote(runs)}; '
-    return shared + slurm.as_user(steps, user)
+    return shared + as_user(steps, user)
 
 
 def _again(run: str) -> str:

@@ -11,6 +11,7 @@ from clusterwright.edge.bundler import library
 from clusterwright.edge.certificates import certificates
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.heal_files import heal_files
+from clusterwright.edge.host import needs_sudo
 from clusterwright.edge.receivers import receiver_secrets
 from clusterwright.edge.secrets import first_password, munge_key, state_folder
 from clusterwright.edge.ssh import Remote, Ssh
@@ -30,7 +31,8 @@ def remote_of(cluster: Cluster) -> Ssh:
     config = Path(cluster.ssh_config) if cluster.ssh_config else None
     if cluster.lab is not None:
         return Ssh(config=config)
-    return Ssh(user=cluster.ssh.user, port=cluster.ssh.port, config=config)
+    sudo = needs_sudo(cluster.ssh.user, lab=False)
+    return Ssh(user=cluster.ssh.user, port=cluster.ssh.port, config=config, sudo=sudo)
 
 
 def given_for(cluster: Cluster, source: str) -> Given:

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
-from clusterwright.edge.processes import Done
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
-from clusterwright.provision.as_root import as_root
 from clusterwright.provision.bundle import digest
 from clusterwright.provision.drain import REASON, SINFO, Node, parse_nodes
 from clusterwright.provision.report import HostReport, Report
@@ -31,8 +30,7 @@ def asleep(cluster: Cluster, remote: Remote) -> frozenset[str]:
     """Hosts that Slurm has off, or on their way; none where hosts stay on, or Slurm is not there yet."""
     if not _may_be(cluster):
         return frozenset()
-    done = remote.run(cluster.control.name, as_root(cluster, SINFO), timeout_s=60)
-    nodes = parse_nodes(done.out)
+    nodes = parse_nodes(Host(remote, cluster.control.name).run_root(SINFO).out)
     return frozenset(name for name, node in nodes.items() if node.state.rstrip("*").endswith(_MARKS))
 
 
@@ -56,7 +54,7 @@ class Asleep:
         """As Slurm says now; nobody where hosts stay on, or Slurm is not there yet."""
         if not _may_be(work.cluster):
             return cls(work)
-        done = _run(work, f"cat {KEPT}")
+        done = work.control.run_root(f"cat {KEPT}")
         kept = json.loads(done.out) if done.ok and done.out.strip() else {"sums": {}, "drained": []}
         off = asleep(work.cluster, work.remote)
         return cls(work, known=True, hosts=off, sums=kept["sums"], drained=frozenset(kept["drained"]))
@@ -96,7 +94,7 @@ class Asleep:
             return
         done = [host.host for host in report.hosts if _is_done(host)]
         sums = {**self.sums, **{host: self._sum(host) for host in done}}
-        nodes = parse_nodes(_run(self.work, SINFO).out)
+        nodes = parse_nodes(self.work.control.run_root(SINFO).out)
         missed = [
             host for host in self.hosts if host in nodes and self._misses(host) and not nodes[host].drained
         ]
@@ -104,9 +102,9 @@ class Asleep:
         self._write(sums, self.drained.difference(done).union(missed))
         if missed:
             reason = shlex.quote(f"{MISSED} {self.work.when}")
-            _run(self.work, f"scontrol update NodeName={fold(missed)} State=DRAIN Reason={reason}")
+            self.work.control.run_root(f"scontrol update NodeName={fold(missed)} State=DRAIN Reason={reason}")
         if back:
-            _run(self.work, f"scontrol update NodeName={fold(back)} State=RESUME")
+            self.work.control.run_root(f"scontrol update NodeName={fold(back)} State=RESUME")
 
     def _is_ours(self, host: str, node: Node) -> bool:
         """Drained by us for a miss, and by nobody since."""
@@ -116,16 +114,8 @@ class Asleep:
     def _write(self, sums: Mapping[str, str], drained: frozenset[str]) -> None:
         if (sums, drained) != (self.sums, self.drained):
             data = json.dumps({"sums": sums, "drained": sorted(drained)}).encode()
-            folder = KEPT.rpartition("/")[0]
-            _run(self.work, f"mkdir -p {folder} && cat >{KEPT}.new && mv {KEPT}.new {KEPT}", data)
+            self.work.control.put(KEPT, data)
 
 
 def _is_done(report: HostReport) -> bool:
     return report.ok and report.reached and not report.left_out and all(one.done for one in report.changes)
-
-
-def _run(work: Work, command: str, stdin: bytes = b"") -> Done:
-    """On the control host."""
-    return work.remote.run(
-        work.cluster.control.name, as_root(work.cluster, command), stdin=stdin, timeout_s=60
-    )

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import expand, fold
 from clusterwright.edge.clock import Clock
+from clusterwright.edge.host import Host
 from clusterwright.edge.processes import Done
 from clusterwright.edge.slurm import QUEUE, QueuedJob, parse_queue
 from clusterwright.edge.ssh import Remote
-from clusterwright.provision.as_root import by_sudo
 
 REASON = "wright: apply"  # how the reason of a drain of ours begins
 POLL_S = 5.0
@@ -91,9 +91,7 @@ class Drains:
     _waited: float = field(default=0.0)
 
     def _run(self, command: str) -> Done:
-        return self.remote.run(
-            self.cluster.control.name, f"{'sudo -n ' * by_sudo(self.cluster)}{command}", timeout_s=60
-        )
+        return Host(self.remote, self.cluster.control.name).run_root(command)
 
     def busy(self) -> dict[str, list[str]] | None:
         """Jobs by host; None where slurmctld does not answer: that is not the same as no jobs."""

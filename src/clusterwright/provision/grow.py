@@ -10,6 +10,7 @@ from pathlib import Path
 from clusterwright.config.names import fold
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_whole
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.provision.apply import apply
@@ -102,6 +103,6 @@ def states(remote: Remote, control: str, hosts: tuple[str, ...]) -> dict[str, st
     if not hosts:
         return {}
     command = f"sinfo --noheader --Node --nodes={shlex.quote(','.join(hosts))} --format='%N %T'"
-    rows = [line.split() for line in remote.run(control, command).out.splitlines()]
+    rows = [line.split() for line in Host(remote, control).run(command).out.splitlines()]
     found = {row[0]: row[1].upper().rstrip("~#!%$@^-+") for row in rows if len(row) == 2}
     return {host: found.get(host, "UNKNOWN") for host in hosts}

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
 from clusterwright.edge.clock import Clock
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.onhost.provision.reboots import BOOT_ID
-from clusterwright.provision.as_root import as_root
 from clusterwright.provision.drain import REASON, Say
 from clusterwright.units import format_duration
 
@@ -47,7 +47,7 @@ class Reboots:
             return {}
         starts = self._slurmd_starts(boots)
         self.say(f"{fold(list(boots))}: rebooting")
-        fan_out(boots, lambda host: self.remote.run(host, as_root(self.cluster, BY_SYSTEMD), timeout_s=30))
+        fan_out(boots, lambda host: Host(self.remote, host).run_root(BY_SYSTEMD, timeout_s=30))
         begun = self.clock.monotonic()
         troubles = self._until(boots, lambda left: self._not_back(left, boots), self.boot_s)
         back = [host for host in boots if host not in troubles]
@@ -73,7 +73,7 @@ class Reboots:
         return left
 
     def _not_back(self, hosts: list[str], boots: Mapping[str, str]) -> dict[str, str]:
-        done = fan_out(hosts, lambda host: self.remote.run(host, f"cat {BOOT_ID}", timeout_s=15))
+        done = fan_out(hosts, lambda host: Host(self.remote, host).run(f"cat {BOOT_ID}", timeout_s=15))
         limit = format_duration(round(self.boot_s))
         words = {
             host: f"it did not shut down within {limit}: `systemctl list-jobs` there says what holds it"
@@ -93,7 +93,7 @@ class Reboots:
         if not ours:
             return {}
         words = f"scontrol --oneliner show node {shlex.quote(','.join(ours))}"
-        done = self.remote.run(self.cluster.control.name, as_root(self.cluster, words), timeout_s=60)
+        done = Host(self.remote, self.cluster.control.name).run_root(words)
         rows = [
             dict(re.findall(r"(NodeName|State|SlurmdStartTime)=(\S+)", line))
             for line in done.out.splitlines()
@@ -119,4 +119,4 @@ class Reboots:
         for host, why in troubles.items():
             reason = shlex.quote(f"{REASON} {self.when}: {why.partition(':')[0]}"[:200])
             words = f"scontrol update NodeName={host} State=DRAIN Reason={reason}"
-            self.remote.run(self.cluster.control.name, as_root(self.cluster, words), timeout_s=60)
+            Host(self.remote, self.cluster.control.name).run_root(words)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from clusterwright.config.names import expand, fold
 from clusterwright.config.reader import read
-from clusterwright.edge.bundler import agent_modules
+from clusterwright.edge.bundler import PROVISION
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_whole
+from clusterwright.edge.host import Host
 from clusterwright.edge.processes import Done
 from clusterwright.edge.secrets import state_folder
 from clusterwright.edge.slurm import checked
@@ -21,8 +22,7 @@ from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import WrightError
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.provision.apply import apply
-from clusterwright.provision.as_root import as_root, by_sudo
-from clusterwright.provision.bundle import Order, bundle, command
+from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.change.fields import Said
 from clusterwright.provision.change.hosts import without_hosts
 from clusterwright.provision.drain import SINFO, parse_nodes
@@ -59,7 +59,7 @@ class Leave:
         Raises:
             WrightError: it did not end well.
         """
-        done = remote.run(self.control, as_root(self.before.cluster, command))
+        done = Host(remote, self.control).run_root(command)
         return checked(done, self.control, command.split(maxsplit=1)[0])
 
 
@@ -158,8 +158,8 @@ def jobs_on(leave: Leave, hosts: tuple[str, ...], remote: Remote) -> tuple[str, 
 
 def stop(asked: Leave, remote: Remote, say: Say) -> dict[str, str]:
     """Slurmd off on the hosts that leave, and with `purge` our files too; where that failed, and why."""
-    command = as_root(asked.before.cluster, "systemctl disable --now slurmd.service")
-    done = fan_out(asked.hosts, lambda host: remote.run(host, command, timeout_s=120))
+    command = "systemctl disable --now slurmd.service"
+    done = fan_out(asked.hosts, lambda host: Host(remote, host).run_root(command, timeout_s=120))
     failed = {host: result.last_lines(2) for host, result in done.items() if not result.ok}
     if asked.purge:
         reached = [host for host in asked.hosts if host not in failed]
@@ -179,9 +179,8 @@ def _purge(asked: Leave, remote: Remote, host: str) -> str:
     """What we wrote there is removed but the names of hosts, what we started is stopped; why not, or nothing."""
     header = Given(asked.path.name).header()
     names = File(path="/etc/hosts", content=hosts_file(asked.before.cluster, header))
-    order = bundle(Order("apply", asked.path.name, stamp(SystemClock())), [names], agent_modules())
-    cluster = asked.before.cluster
-    done = remote.run(host, command(sudo=by_sudo(cluster)), stdin=order, timeout_s=120)
+    order = bundle(Order("apply", asked.path.name, stamp(SystemClock())), [names])
+    done = Host(remote, host).run_program(PROVISION, stdin=order, root=True, timeout_s=120)
     lines = [line for line in done.out.splitlines() if line.startswith(ANSWER)]
     return str(json.loads(lines[-1].removeprefix(ANSWER))["error"]) if lines else done.last_lines(2)
 

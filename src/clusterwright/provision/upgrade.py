@@ -11,12 +11,12 @@ from pathlib import Path
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import fold
 from clusterwright.edge.clock import Clock, SystemClock
+from clusterwright.edge.host import Host
 from clusterwright.edge.processes import Done
 from clusterwright.edge.slurm import QUEUE, QueuedJob, checked, parse_queue
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import WrightError
 from clusterwright.provision.apply import apply
-from clusterwright.provision.as_root import as_root
 from clusterwright.provision.change.upgrade import Step, is_of
 from clusterwright.provision.distribution import distribution
 from clusterwright.provision.render.slurm_settings import STATE
@@ -65,7 +65,7 @@ class Upgrade:
 
     def run(self, host: str, command: str, *, timeout_s: float = 60) -> Done:
         """As root."""
-        return self.remote.run(host, as_root(self.cluster, command), timeout_s=timeout_s)
+        return Host(self.remote, host).run_root(command, timeout_s=timeout_s)
 
     def control(self, command: str, *, timeout_s: float = 60) -> Done:
         """Where slurmctld runs."""

@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.field import Cost
-from clusterwright.edge.bundler import agent_modules
+from clusterwright.edge.bundler import PROVISION
 from clusterwright.edge.clock import Clock
+from clusterwright.edge.host import Host
 from clusterwright.edge.processes import TIMED_OUT, Done
 from clusterwright.edge.ssh import SSH_FAILED, Remote
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.onhost.provision.change import Verb
-from clusterwright.provision.as_root import by_sudo
-from clusterwright.provision.bundle import Order, bundle, command
+from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.report import Change, HostReport
 from clusterwright.provision.resources import Resource
 
@@ -41,16 +41,21 @@ class Work:
     shared: tuple[str, ...] = ()
     to: str = ""
 
+    @property
+    def control(self) -> Host:
+        """Where Slurm is asked."""
+        return Host(self.remote, self.cluster.control.name)
+
     def ask(self, host: str, mode: Mode, expect: str = "", leave: Mapping[str, str] = NOTHING) -> HostReport:
         """One ssh."""
         order = Order(
             mode, self.source, self.when, expect,
             os=self.cluster.os, to=self.to, idle=True, leave=leave, patience_s=PATIENCE_S,
         )  # fmt: skip
-        data = bundle(order, self.resources(host), agent_modules(), self.shared)
+        data = bundle(order, self.resources(host), self.shared)
         sent = self.clock.now()
         limit_s = ACT_S if mode in ("apply", "fetch") else LOOK_S
-        done = self.remote.run(host, command(sudo=by_sudo(self.cluster)), stdin=data, timeout_s=limit_s)
+        done = Host(self.remote, host).run_program(PROVISION, stdin=data, root=True, timeout_s=limit_s)
         return read_answer(host, done, sent, self.clock.now())
 
 

@@ -1,7 +1,6 @@
 """Which hosts a bench takes, what it says when it cannot, and what its job looks like."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,8 @@ from clusterwright.check.bench import hold
 from clusterwright.check.bench.hold import Wish, choose, held, holders, sort
 from clusterwright.check.bench.script import script
 from clusterwright.check.bench.stage import Part
-from clusterwright.edge.fakes import FakeClock, FakeRemote
+from clusterwright.edge.bundler import PACKAGE
+from clusterwright.edge.fakes import FakeClock, FakeRemote, own_input
 from clusterwright.edge.slurm import parse_queue
 from clusterwright.errors import WrightError
 from clusterwright.onhost.bench.conduct import MARK
@@ -35,8 +35,8 @@ def remote(states=IDLE, *, job="JobState=RUNNING", answers=None, log=None):
             return "42\n"
         if "scontrol show job" in command:
             return job
-        if "python3 -" in command:
-            asked = eval(stdin.decode().rpartition("\nmain(")[2].rstrip()[:-1])
+        if "python3" in command:
+            asked = json.loads(own_input(stdin))
             found = {"code": 0, "out": '"hi"', "err": "", "stopped": ""}
             heard = [host for host in asked["order"]["parts"] if answers is None or host in answers]
             return MARK + json.dumps({"answers": dict.fromkeys(heard, found), "state": "RUNNING"})
@@ -140,7 +140,7 @@ def test_a_job_that_ended_at_once_is_no_stage(cluster):
 
 def test_every_program_that_is_named_is_there():
     """What is sent is what there is."""
-    there = {path.stem for path in (Path(hold.__file__).parent / "programs").glob("*.py")}
+    there = {path.stem for path in (PACKAGE / "onhost" / "bench").glob("*.py")}
     there -= {"__init__", "conduct"}  # sent by itself, to the control host
     assert {*hold.PROGRAMS} == there
 

@@ -17,6 +17,7 @@ from clusterwright.check.bench.parsers.iperf3 import stream
 from clusterwright.check.bench.parsers.sweep import sweep
 from clusterwright.check.bench.stage import Answer
 from clusterwright.check.bench.storage.folder import figures as storage_figures
+from clusterwright.edge.bundler import BENCH, LOADER, program_input
 from clusterwright.onhost.bench import disks
 from clusterwright.onhost.bench.conduct import MARK
 
@@ -169,11 +170,11 @@ def conduct(place, number, part, *, limit_s=30, hosts=("n1",)):
     """One order given and answered, as on the control host; Slurm is not asked within three seconds."""
     order = {"parts": dict.fromkeys(hosts, part)}
     asked = {"folder": str(place), "name": f"{number:05}", "limit_s": limit_s, "job": "1", "order": order}
-    text = f"{(PROGRAMS / 'conduct.py').read_text()}\nmain({asked!r})\n"
+    data = program_input(BENCH) + json.dumps(asked).encode()
     done = subprocess.run(
-        [sys.executable, "-"], input=text, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", LOADER], input=data, capture_output=True, timeout=60, check=True
     )
-    return json.loads(done.stdout.rpartition(MARK)[2])["answers"]
+    return json.loads(done.stdout.decode().rpartition(MARK)[2])["answers"]
 
 
 def test_orders_are_carried_out_one_after_the_other(tmp_path):

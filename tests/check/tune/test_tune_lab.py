@@ -9,7 +9,7 @@ import pytest
 from clusterwright import lab
 from clusterwright.check.tune.trials import LEAST
 from clusterwright.config.load import load_cluster
-from clusterwright.edge.slurm import as_user
+from clusterwright.edge.host import as_user
 from clusterwright.provision.apply import remote_of
 
 pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(1800)]

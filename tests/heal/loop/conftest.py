@@ -40,6 +40,7 @@ class Shells:
     """A Remote: each host is a folder, and its commands run here with programs that know only that folder."""
 
     folder: Path
+    sudo: bool = False
 
     def run(self, host, command, *, stdin=b"", timeout_s=60):
         """As on the host; one that is down is not reached."""

@@ -182,6 +182,8 @@ def test_a_reason_that_a_person_changes_between_look_and_act_is_left(pretended):
     class Meddled:
         """A person is quicker, after the reason was read and before the drain."""
 
+        sudo = False
+
         def run(self, host, command, **more):
             if "State=DRAIN" in command:
                 made.put("gpu-node1", state="IDLE+DRAIN", reason="mine")
@@ -200,6 +202,8 @@ def test_a_reboot_that_never_returns_is_a_persons(pretended):
 
     class Gone:
         """The host does not come back from its reboot."""
+
+        sudo = False
 
         def run(self, host, command, **more):
             done = made.remote.run(host, command, **more)

@@ -43,7 +43,7 @@ class Moved:
     """The way to the hosts, but Alertmanager is elsewhere."""
 
     def __init__(self, remote, place):
-        self.remote, self.place = remote, place
+        self.remote, self.place, self.sudo = remote, place, False
 
     def run(self, host, command, **more):
         """The same command with that address."""

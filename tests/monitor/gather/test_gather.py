@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from clusterwright.config.load import load_cluster
-from clusterwright.edge.bundler import SNAPSHOT, bundle_script
+from clusterwright.edge.bundler import SNAPSHOT, program_command, program_input
 from clusterwright.edge.fakes import FakeClock, FakeRemote
+from clusterwright.edge.ssh import FromHost, Ssh
 from clusterwright.errors import WrightError
 from clusterwright.monitor.gather import Kept, gather
-from clusterwright.monitor.gather.gather import Here, command, known, way
+from clusterwright.monitor.gather.gather import known, request, way
 from clusterwright.monitor.gather.nodes import Place
 
 LAB = Path(__file__).parents[3] / "examples" / "lab" / "cluster.yaml"
@@ -48,11 +49,15 @@ def test_a_shell_that_talks_is_named(cluster):
 
 def test_the_script_runs_by_itself_and_names_all_that_does_not_answer(cluster, tmp_path):
     """The real script in a process of its own, where there is neither Slurm nor Prometheus; as on the control host."""
-    line = command(cluster).replace("127.0.0.1:9090", "127.0.0.1:1").replace("127.0.0.1:9093", "127.0.0.1:1")
+    line = (
+        program_command(request(cluster))
+        .replace("127.0.0.1:9090", "127.0.0.1:1")
+        .replace("127.0.0.1:9093", "127.0.0.1:1")
+    )
     (tmp_path / "python3").symlink_to(sys.executable)
     done = subprocess.run(
         ["/bin/sh", "-c", line],
-        input=bundle_script(SNAPSHOT),
+        input=program_input(SNAPSHOT),
         capture_output=True,
         check=False,
         env={"PATH": str(tmp_path)},
@@ -71,7 +76,8 @@ def test_what_stands_between_fields_is_drawn_anew_at_each_asking(cluster, tmp_pa
         (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert (gather(cluster, Here()).nodes, gather(cluster, Here()).jobs) == ((), ())
+    here = FromHost("control", Ssh())
+    assert (gather(cluster, here).nodes, gather(cluster, here).jobs) == ((), ())
 
     asked = (tmp_path / "squeue.asked").read_text().rstrip("\n").split("\n")
     assert len(set(asked)) == len(asked) == 2
@@ -83,7 +89,7 @@ def test_on_the_control_host_no_ssh_is_needed(cluster, monkeypatch):
     remote = FakeRemote(lambda *_: "")
     monkeypatch.setattr("socket.gethostname", lambda: "control.example.org")  # the name is the machine's
 
-    assert isinstance(way(site, remote), Here)
+    assert way(site, remote) == FromHost("control", remote)
     assert way(cluster, remote) is remote
     monkeypatch.setattr("socket.gethostname", lambda: "laptop")
     assert way(site, remote) is remote

@@ -2,8 +2,10 @@
 
 import pytest
 
+from clusterwright.edge.bundler import program_command
 from clusterwright.edge.fakes import FakeRemote
 from clusterwright.edge.processes import Done
+from clusterwright.edge.ssh import FromHost, Ssh
 from clusterwright.errors import WrightError
 from clusterwright.monitor.picture import Job, Run
 from clusterwright.monitor.top.acts import ByShell
@@ -13,7 +15,7 @@ class Coded:
     """A control host whose commands end with a code."""
 
     def __init__(self, code, err=""):
-        self._code, self._err = code, err
+        self._code, self._err, self.sudo = code, err, False
 
     def run(self, host, command, *, stdin=b"", timeout_s=60):
         """As a Remote."""
@@ -53,7 +55,7 @@ def test_a_run_is_asked_to_save_first():
     remote = FakeRemote(lambda *_: "cancelled")
     acts(remote, "root").cancel(job(run=Run("gpt 1")))
 
-    assert remote.asked[0][1] == "python3 -u - cancel /shared/runs 'gpt 1'"
+    assert remote.asked[0][1] == program_command("cancel", "/shared/runs", "gpt 1")
 
 
 def test_output_is_read_where_slurm_says(tmp_path, monkeypatch):
@@ -62,9 +64,7 @@ def test_output_is_read_where_slurm_says(tmp_path, monkeypatch):
     (tmp_path / "scontrol").write_text(f"#!/bin/sh\necho 'JobId=1 StdErr=/x StdOut={tmp_path}/out Power='\n")
     (tmp_path / "scontrol").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    from clusterwright.monitor.gather.gather import Here
-
-    lines = acts(Here(), "root").output(job()).splitlines()
+    lines = acts(FromHost("control", Ssh()), "root").output(job()).splitlines()
     assert (len(lines), lines[-1]) == (200, "line 499")
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from starlette.testclient import TestClient
 
+from clusterwright.edge.bundler import program_command
 from clusterwright.monitor.web.users import made
 
 HERE = "http://localhost"
@@ -265,7 +266,7 @@ def test_a_run_is_cancelled_as_wright_cancel_does(signed_in, page, small):
     operator.act(f"/api/job/{array.id.replace('%', '%25')}/cancel")
 
     (_, first), (_, second) = page.remote.asked
-    assert first == f"python3 -u - cancel /shared/runs {run.id}"
+    assert first == program_command("cancel", "/shared/runs", run.id)
     assert second == f"scancel '{array.id.split('%')[0]}]'"
 
 

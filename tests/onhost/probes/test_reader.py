@@ -1,4 +1,4 @@
-"""The reader, run as it is run on a host: by `python3 -`."""
+"""The reader, run as it is run on a host: by its loader."""
 
 import ast
 import json
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright.check.reading import MARK, answer_of
+from clusterwright.edge.bundler import FACTS, LOADER, program_input
 
 SOURCE = (resources.files("clusterwright.onhost.probes") / "reader.py").read_text()
 
@@ -18,12 +19,12 @@ SOURCE = (resources.files("clusterwright.onhost.probes") / "reader.py").read_tex
 def read(*facts, deadline_s=20):
     """The reader's answer for these commands."""
     items = [{"limit_s": 5, "stdin": "", **fact} for fact in facts]
-    program = f"{SOURCE}\nmain({ ({'deadline_s': deadline_s, 'facts': items})!r})\n"
+    data = program_input(FACTS) + json.dumps({"deadline_s": deadline_s, "facts": items}).encode()
     done = subprocess.run(
-        [sys.executable, "-"], input=program, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", LOADER], input=data, capture_output=True, timeout=60, check=True
     )
-    assert done.stderr == ""
-    return answer_of(done.stdout)["facts"]
+    assert done.stderr == b""
+    return answer_of(done.stdout.decode())["facts"]
 
 
 def is_alive(pid):

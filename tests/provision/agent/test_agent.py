@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.edge.bundler import agent_modules
+from clusterwright.edge.bundler import PROVISION, program_command, program_input, sources
 from clusterwright.onhost.provision import agent, files, undo
-from clusterwright.provision.bundle import Order, bundle, command
+from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import Directory, File, Module, Symlink, Sysctl
 
 ME = pwd.getpwuid(os.getuid()).pw_name
@@ -40,9 +40,11 @@ def host(tmp_path):
     root.mkdir()
 
     def run(mode, *resources, expect="", when="100"):
-        data = bundle(Order(mode, "cluster.yaml", when, expect, str(root)), resources, agent_modules())
+        data = program_input(PROVISION) + bundle(
+            Order(mode, "cluster.yaml", when, expect, str(root)), resources
+        )
         done = subprocess.run(
-            ["sh", "-c", command(sudo=False)], input=data, capture_output=True, check=False, timeout=60
+            ["sh", "-c", program_command()], input=data, capture_output=True, check=False, timeout=60
         )
         lines = [line for line in done.stdout.decode().splitlines() if line.startswith(agent.ANSWER)]
         return json.loads(lines[-1].removeprefix(agent.ANSWER)) if lines else done
@@ -269,7 +271,7 @@ def test_the_receipt_says_what_was_written(host):
     assert (receipt["source"], receipt["when"]) == ("cluster.yaml", "100")
 
 
-@pytest.mark.parametrize(("name", "text"), agent_modules(), ids=lambda value: value[-12:])
+@pytest.mark.parametrize(("name", "text"), sources(PROVISION), ids=lambda value: value[-12:])
 def test_the_agent_is_readable_for_python_3_6(name, text):
     """Hosts may be old: RHEL 8 has 3.6."""
     assert ast.parse(text, filename=name, feature_version=(3, 6)).body or not text
@@ -279,7 +281,7 @@ def test_nothing_of_the_bundle_is_on_the_command_line():
     """Only the loader is: everybody on the host can read a command line."""
     data = bundle(Order("check", "c", "1"), [file(content="hidden")], [])
 
-    assert "hidden" not in command(sudo=True)
+    assert "hidden" not in program_command()
     assert base64.b64encode(b"hidden") not in data  # and it travels compressed
     assert sys.version_info >= (3, 11)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from clusterwright.config.field import Cost
-from clusterwright.edge.bundler import agent_modules
+from clusterwright.edge.bundler import PROVISION, program_command, program_input
 from clusterwright.onhost.provision import agent, packages
 from clusterwright.onhost.provision.host import Host
-from clusterwright.provision.bundle import Order, bundle, command
+from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.distribution import slurm_packages
 from clusterwright.provision.resources import File, Hold, Package
 from clusterwright.provision.roles.held_packages import DRIVER, FABRIC, SLURM
@@ -73,9 +73,9 @@ def rocky(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
 
     def run(mode, *resources, when="100"):
-        data = bundle(Order(mode, "cluster.yaml", when, "", str(root)), resources, agent_modules())
+        data = program_input(PROVISION) + bundle(Order(mode, "cluster.yaml", when, "", str(root)), resources)
         done = subprocess.run(
-            ["sh", "-c", command(sudo=False)], input=data, capture_output=True, check=False, timeout=120
+            ["sh", "-c", program_command()], input=data, capture_output=True, check=False, timeout=120
         )
         lines = [line for line in done.stdout.decode().splitlines() if line.startswith(agent.ANSWER)]
         return json.loads(lines[-1].removeprefix(agent.ANSWER))
@@ -232,7 +232,7 @@ def test_the_agent_finds_the_python_of_dnf(tmp_path):
     for name in ("sh", "echo"):
         (path / name).symlink_to(shutil.which(name))
     done = subprocess.run(
-        [shutil.which("sh"), "-c", command(sudo=False)],
+        [shutil.which("sh"), "-c", program_command()],
         env={"PATH": str(path)},
         capture_output=True,
         check=False,

@@ -11,9 +11,9 @@ import zlib
 
 import pytest
 
-from clusterwright.edge.bundler import agent_modules
+from clusterwright.edge.bundler import PROVISION, program_command, program_input
 from clusterwright.onhost.provision import agent, undo
-from clusterwright.provision.bundle import Order, bundle, command
+from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import Directory, File, Symlink, Sysctl
 
 ME = {"owner": pwd.getpwuid(os.getuid()).pw_name, "group": grp.getgrgid(os.getgid()).gr_name}
@@ -33,11 +33,11 @@ def host(tmp_path):
 
     def run(mode, *resources, when="100", to="", alone=False):
         order = Order(mode, "cluster.yaml", when, root=str(root), to=to)
-        data = bundle(order, resources, agent_modules())
+        data = program_input(PROVISION) + bundle(order, resources)
         if not alone:
             length, _, rest = data.partition(b"\n")
             return agent.act(json.loads(zlib.decompress(rest[int(length) :])))
-        argv = ["sh", "-c", command(sudo=False)]
+        argv = ["sh", "-c", program_command()]
         return subprocess.run(argv, input=data, capture_output=True, check=False, timeout=60)
 
     def tree():

@@ -14,7 +14,8 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import expand, fold
 from clusterwright.edge import slurm
 from clusterwright.edge.clock import Clock
-from clusterwright.edge.slurm import QueuedJob, as_user, checked
+from clusterwright.edge.host import Host, as_user
+from clusterwright.edge.slurm import QueuedJob, checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 
@@ -86,7 +87,7 @@ def look(cluster: Cluster, remote: Remote, wish: Wish) -> Hosts:
     name = cluster.control.name
     partition = shlex.quote(wish.partition or partition_of(cluster))
     command = f"sinfo --Node --noheader --partition={partition} --format='%N|%T'"
-    return sort(checked(remote.run(name, command), name, "sinfo").out, wish.hosts)
+    return sort(checked(Host(remote, name).run(command), name, "sinfo").out, wish.hosts)
 
 
 def choose(cluster: Cluster, remote: Remote, wish: Wish, clock: Clock) -> Hosts:
@@ -128,7 +129,7 @@ def held(
         _started(stage, wish, clock)
         yield stage
     finally:
-        remote.run(control, as_user(f"scancel {job}; {find_command(folder)}", wish.user), timeout_s=60)
+        Host(remote, control).run_as(wish.user, f"scancel {job}; {find_command(folder)}")
 
 
 def _folder(cluster: Cluster, clock: Clock) -> str:
@@ -159,7 +160,7 @@ def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], wish: Wish, 
     # every user's benches lie side by side, and each belongs to its user: as in /tmp
     shared = f'[ "$(id -u)" != 0 ] || [ -d {above} ] || install -d -m 1777 {above}; '
     command = shared + as_user(steps, wish.user)
-    done = remote.run(cluster.control.name, command, stdin=stdin.encode(), timeout_s=60)
+    done = Host(remote, cluster.control.name).run(command, stdin=stdin.encode())
     return slurm.submitted(done, cluster.control.name, wish.user)
 
 

@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass, field
 from importlib import resources
 from typing import Any, Protocol
 
-from clusterwright.edge.slurm import as_user, checked
+from clusterwright.edge.bundler import BENCH, program_command, program_input
+from clusterwright.edge.host import Host
+from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.onhost.bench.conduct import MARK, RUNNING
@@ -118,9 +120,12 @@ class JobStage:
             "folder": self.folder, "name": f"{self.orders:05}", "limit_s": limit_s, "job": self.job,
             "order": {"parts": {host: asdict(part) for host, part in parts.items()}},
         }  # fmt: skip
-        text = f"{program('conduct')}\n\nmain({asked!r})\n"
-        command = as_user("python3 -", self.user)
-        done = self.remote.run(self.control, command, stdin=text.encode(), timeout_s=limit_s + SSH_S)
+        done = Host(self.remote, self.control).run_as(
+            self.user,
+            program_command(),
+            stdin=program_input(BENCH) + json.dumps(asked).encode(),
+            timeout_s=limit_s + SSH_S,
+        )
         return json.loads(checked(done, self.control, "python3").out.rpartition(MARK)[2])
 
 

@@ -18,7 +18,8 @@ from clusterwright.diagnose.gather.slurm_said import of_slurm, state_of
 from clusterwright.diagnose.gather.window import window
 from clusterwright.diagnose.pending.records import Record
 from clusterwright.diagnose.reading import Source, of_bytes, of_text
-from clusterwright.edge.bundler import RUN_TEXTS, bundle_script
+from clusterwright.edge.bundler import RUN_TEXTS
+from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote, fan_out
 
@@ -73,7 +74,9 @@ def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
     files = _files(remote, control, runs, job, ())
     ids = [str(one) for one in files.get("jobs", [])] or [job]
     command = _ASK.format(job=shlex.quote(",".join(ids)), columns=_COLUMNS)
-    asked = sections(checked(remote.run(control, f"sh -c {shlex.quote(command)}"), control, "sacct").out)
+    asked = sections(
+        checked(Host(remote, control).run(f"sh -c {shlex.quote(command)}"), control, "sacct").out
+    )
     named = outputs(asked, ids[-1])
     if not files["texts"] and named:
         files = _files(remote, control, runs, job, named)
@@ -87,8 +90,7 @@ def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
 
 
 def _files(remote: Remote, control: str, runs: str, job: str, named: Sequence[str]) -> dict[str, Any]:
-    command = f"python3 - {shlex.join([runs, job, *named])}"
-    done = remote.run(control, command, stdin=bundle_script(RUN_TEXTS), timeout_s=120)
+    done = Host(remote, control).run_program(RUN_TEXTS, runs, job, *named, timeout_s=120)
     found: dict[str, Any] = {"run": "", "jobs": [], "events": [], "texts": [], "dumps": []}
     with suppress(ValueError, TypeError):  # no Python there, or no such file: Slurm's records are left
         found.update(json.loads(done.out))
@@ -136,7 +138,7 @@ def on_hosts(
     """
     asked = _ON_HOST.format(lines=_LINES, begin=begin, end=end) + now
     command = f"sh -c {shlex.quote(asked)}"
-    answers = fan_out(hosts[:MOST_HOSTS], lambda host: remote.run(host, command, timeout_s=30))
+    answers = fan_out(hosts[:MOST_HOSTS], lambda host: Host(remote, host).run(command, timeout_s=30))
     texts = {host: sections(done.out) for host, done in answers.items() if done.ok}
     return texts, tuple(host for host, done in answers.items() if not done.ok)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from clusterwright.diagnose.reading import Source, of_text
-from clusterwright.edge.bundler import RANK_STACKS, bundle_script
+from clusterwright.edge.bundler import RANK_STACKS
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote, fan_out
 
 MOST_HOSTS = 64  # that are asked; of a larger job the first ones
@@ -30,10 +30,8 @@ class Stand(NamedTuple):
 
 def live(remote: Remote, hosts: Sequence[str], job: str) -> tuple[Source, ...]:
     """One source with a line for each finding; none where the ranks move, or say nothing."""
-    command = f"python3 - {shlex.quote(job)}"
-    script = bundle_script(RANK_STACKS)
     answers = fan_out(
-        hosts[:MOST_HOSTS], lambda host: remote.run(host, command, stdin=script, timeout_s=LIMIT_S)
+        hosts[:MOST_HOSTS], lambda host: Host(remote, host).run_program(RANK_STACKS, job, timeout_s=LIMIT_S)
     )
     stands = [stand for host, done in answers.items() for stand in told(host, done.out)]
     lines = compared(stands)

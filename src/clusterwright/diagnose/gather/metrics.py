@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from clusterwright.diagnose.gather.window import Window
 from clusterwright.diagnose.reading import Source, of_text
-from clusterwright.edge.bundler import RUN_METRICS, bundle_script
+from clusterwright.edge.bundler import RUN_METRICS
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.monitor.gather.gather import PROMETHEUS
 
@@ -21,8 +21,7 @@ def ask_metrics(remote: Remote, control: str, when: Window, job: str, run: str) 
     """One source for each host of which there is something to say; none where no Prometheus answers."""
     given = {"url": PROMETHEUS, "limit_s": LIMIT_S, "begin": when.begin, "end": when.end}
     given |= {"hosts": list(when.hosts), "job": job, "run": run}
-    command = f"python3 - {shlex.quote(json.dumps(given))}"
-    done = remote.run(control, command, stdin=bundle_script(RUN_METRICS), timeout_s=2 * LIMIT_S)
+    done = Host(remote, control).run_program(RUN_METRICS, json.dumps(given), timeout_s=2 * LIMIT_S)
     found: Any = {}
     with suppress(ValueError):  # no Python there: Slurm's records and logs are left
         found = json.loads(done.out or "{}")

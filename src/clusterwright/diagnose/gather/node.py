@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from clusterwright.diagnose.gather.ended import on_hosts, sources_of
 from clusterwright.diagnose.pending.records import Record, stamp
 from clusterwright.diagnose.reading import Source
+from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 
@@ -57,7 +58,7 @@ def record(remote: Remote, control: str, node: str) -> Known:
     Raises:
         WrightError: the control host or slurmctld does not answer.
     """
-    done = remote.run(control, f"sh -c {shlex.quote(_ASK.format(node=shlex.quote(node)))}")
+    done = Host(remote, control).run(f"sh -c {shlex.quote(_ASK.format(node=shlex.quote(node)))}")
     if "not found" in done.out + done.err:
         return Known(Record({}))
     line, now, *given = [*checked(done, control, "scontrol").out.splitlines(), ""][:4]

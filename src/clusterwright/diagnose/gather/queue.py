@@ -7,6 +7,7 @@ import shlex
 
 from clusterwright.diagnose.gather.sections import sections
 from clusterwright.diagnose.pending.facts import QUEUE, Facts
+from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 
@@ -37,4 +38,6 @@ def ask(remote: Remote, host: str, job: str) -> Facts:
     """
     word = job if _WORD.fullmatch(job) else "0"
     command = _ASK.format(job=shlex.quote(word), queue=shlex.quote(QUEUE))
-    return Facts(sections(checked(remote.run(host, f"sh -c {shlex.quote(command)}"), host, "scontrol").out))
+    return Facts(
+        sections(checked(Host(remote, host).run(f"sh -c {shlex.quote(command)}"), host, "scontrol").out)
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO
 
 HEAD = 8192
 _PACKED = {".gz": "gzip", ".xz": "lzma", ".bz2": "bz2"}
@@ -76,36 +76,13 @@ def _unzstd(path: Path) -> BinaryIO:
         stream: BinaryIO = import_module("zstandard").open(path, "rb")
         return stream
     if program := which("zstd"):
-        return cast("BinaryIO", io.BufferedReader(_Program((program, "-dcq", "--", str(path)))))
+        from clusterwright.edge.processes import Output
+
+        failed = "zstd could not unpack it: it is cut short, or no such file"
+        return io.BufferedReader(Output((program, "-dcq", "--", str(path)), failed))
     raise OSError(
         "it is packed by zstd, which is not here; `apt-get install zstd`, or `zstd -d` it elsewhere"
     )
-
-
-class _Program(io.RawIOBase):
-    """What a program prints, as a stream; it is ended with it."""
-
-    def __init__(self, argv: tuple[str, ...]) -> None:
-        from subprocess import DEVNULL, PIPE, Popen
-
-        self._process = Popen(argv, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)  # noqa: S603 (no shell)
-        self._printed = cast("BinaryIO", self._process.stdout)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._printed.read(len(buffer))
-        if not data and self._process.wait():
-            raise OSError("zstd could not unpack it: it is cut short, or no such file")
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._process.kill()
-            self._process.communicate()
-        super().close()
 
 
 @contextmanager

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clusterwright.config.cluster import Cluster
+from clusterwright.edge.host import Host
 from clusterwright.edge.processes import Done
 from clusterwright.edge.slurm import show_job
 from clusterwright.edge.ssh import Remote
 from clusterwright.heal.past import Intent
 from clusterwright.heal.seen import OURS, Node
 from clusterwright.heal.slurm_text import node_of
-from clusterwright.provision.as_root import as_root
 
 PLACE = "/run/clusterwright/heal"  # on each host: gone with a boot, as it should
 # One of ours at a time on a host: what a killed loop has left running, and what its successor does, come one by one.
@@ -56,12 +56,12 @@ class Hands:
     def on(self, host: str, script: str, *, timeout_s: float = 60) -> Done:
         """The same on any host."""
         words = f"sh -c {shlex.quote(_LOCKED + script)}"
-        return self.remote.run(host, as_root(self.cluster, words), timeout_s=timeout_s)
+        return Host(self.remote, host).run_root(words, timeout_s=timeout_s)
 
     def ask(self, host: str, script: str, *, timeout_s: float = 30) -> Done:
         """A script that changes nothing, and waits for nobody."""
         words = f"sh -c {shlex.quote(script)}"
-        return self.remote.run(host, as_root(self.cluster, words), timeout_s=timeout_s)
+        return Host(self.remote, host).run_root(words, timeout_s=timeout_s)
 
     def node(self, host: str) -> Node | None:
         """A host as Slurm has it now; None where Slurm does not answer."""

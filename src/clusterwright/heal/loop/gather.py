@@ -10,6 +10,7 @@ from functools import cache
 from clusterwright.check import Verdict, run
 from clusterwright.check.verdict import Status
 from clusterwright.config.cluster import Cluster
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.heal.moment import Moment
@@ -24,7 +25,6 @@ from clusterwright.heal.slurm_text import (
     nodes_of,
     with_record,
 )
-from clusterwright.provision.as_root import as_root
 
 MOST_JOBS = 5  # failed ones that are looked into at one look: each costs a second or two
 _MOST_RECORDS = 64
@@ -59,7 +59,7 @@ class Gatherer:
     def slurm(self) -> Slurms | None:
         """Hosts and jobs; None where slurmctld does not answer, which is not the same as none."""
         script = f"timeout 30 {NODES} && echo @@ && timeout 30 {JOBS}"
-        done = self.remote.run(self.cluster.control.name, as_root(self.cluster, script), timeout_s=90)
+        done = Host(self.remote, self.cluster.control.name).run_root(script, timeout_s=90)
         text, mark, queue = done.out.partition("@@\n")
         if not done.ok or not mark:
             return None
@@ -93,7 +93,7 @@ class Gatherer:
         known = dict(jobs)
         for name in matter[:_MOST_RECORDS]:
             command = f"scontrol show job -o {shlex.quote(name)}"
-            done = self.remote.run(self.cluster.control.name, command)
+            done = Host(self.remote, self.cluster.control.name).run(command)
             known[name] = with_record(jobs[name], done.out) if done.ok else jobs[name]
         return known
 

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.edge.processes import Done, run
+from clusterwright.edge.host import needs_sudo
 from clusterwright.edge.secrets import state_folder
-from clusterwright.edge.ssh import Remote, Ssh
+from clusterwright.edge.ssh import FromHost, Remote, Ssh
 from clusterwright.errors import WrightError
 from clusterwright.heal.act import Hands
 from clusterwright.heal.journal import Journal
@@ -35,22 +35,10 @@ def moment() -> Moment:
     return Moment(Path(BOOT_ID).read_text().strip(), time.clock_gettime(time.CLOCK_BOOTTIME))
 
 
-class Control:
-    """The way to the hosts from the control host itself: its own commands need no ssh."""
-
-    def __init__(self, control: str, ssh: Ssh) -> None:
-        self._control, self._ssh = control, ssh
-
-    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
-        """Run a shell command on the host; here where it is this one."""
-        if host == self._control:
-            return run(("sh", "-c", command), stdin=stdin, timeout_s=timeout_s)
-        return self._ssh.run(host, command, stdin=stdin, timeout_s=timeout_s)
-
-
 def on_control(cluster: Cluster) -> Remote:
     """With the key of heal's own."""
-    return Control(cluster.control.name, Ssh(user=None, config=ON_CONTROL / "ssh_config"))
+    sudo = needs_sudo(cluster.ssh.user, lab=cluster.lab is not None)
+    return FromHost(cluster.control.name, Ssh(config=ON_CONTROL / "ssh_config", sudo=sudo))
 
 
 def folder_of(cluster: Cluster, *, here: bool) -> Path:

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Mapping
 
+from clusterwright.edge.host import Host
 from clusterwright.heal.act.hands import Hands, failed
 from clusterwright.heal.journal.journal import Telling
 from clusterwright.heal.rule import Rule
@@ -31,7 +32,7 @@ def tell(telling: Telling, rules: Mapping[str, Rule], hands: Hands) -> str:
     if hands.cluster.monitoring.prometheus:
         body = json.dumps([alert(telling, rules)]).encode()
         program = shlex.quote(_POST % _STANDS_S)
-        sent = hands.remote.run(control, f"python3 -c {program}", stdin=body, timeout_s=30)
+        sent = Host(hands.remote, control).run(f"python3 -c {program}", stdin=body, timeout_s=30)
         if not sent.ok:
             return failed(sent)
     words = f"wright heal: {telling.host}: {telling.topic}: {telling.words}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from clusterwright import lab
 from clusterwright.config.cluster import Cluster
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.lab.chaos.course import Course
@@ -58,9 +59,9 @@ def plant(planned: Planned, host: str, at: Places, cluster: Cluster, remote: Rem
         lab.fault(cluster.name, kind.fault, host, **kind.options)
     if kind.tears:
         tear = _TEAR.format(folder=shlex.quote(course.run.folder))
-        remote.run(cluster.control.name, tear, timeout_s=30)
+        Host(remote, cluster.control.name).run(tear, timeout_s=30)
     for each in (at.members if kind.tears else (host,)) if kind.signal else ():
-        remote.run(each, f"kill -{kind.signal} {_rank_on(each, course.events)}", timeout_s=30)
+        Host(remote, each).run(f"kill -{kind.signal} {_rank_on(each, course.events)}", timeout_s=30)
     if kind.beside and (other := at.of(kind.beside["on"], planned.which)):
         options = {key: value for key, value in kind.beside.items() if key not in ("fault", "on")}
         lab.fault(cluster.name, kind.beside["fault"], other, **options)

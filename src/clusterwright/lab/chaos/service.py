@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.edge.clock import Clock
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 
@@ -29,7 +30,9 @@ class Service:
 
     def states(self) -> dict[str, str]:
         """Slurm's word for each host; nothing where slurmctld does not answer."""
-        said = self.remote.run(self.cluster.control.name, "sinfo -hN -o '%N %T' | sort -u", timeout_s=30)
+        said = Host(self.remote, self.cluster.control.name).run(
+            "sinfo -hN -o '%N %T' | sort -u", timeout_s=30
+        )
         rows = (line.partition(" ") for line in said.out.splitlines())
         return {name: state.rstrip("*~#!%$@^-") for name, blank, state in rows if blank}
 
@@ -55,7 +58,7 @@ class Service:
             states = self.states()
             return bool(states) and set(states.values()) == {"idle"}
 
-        self.remote.run(self.cluster.control.name, _GIVE_BACK, timeout_s=60)
+        Host(self.remote, self.cluster.control.name).run(_GIVE_BACK, timeout_s=60)
         self.until(calm, REST_LIMIT_S)
         if not calm():
             raise WrightError.of(

@@ -13,6 +13,7 @@ from typing import Any
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.edge.clock import Clock
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.lab.chaos.asked import COMMAND, Wright
 from clusterwright.lab.chaos.course import Course
@@ -56,7 +57,7 @@ class Campaign:
     def run(self, drawn: Sequence[Planned]) -> Iterator[Score]:
         """Each fault's score, as soon as it is known."""
         program = (Path(__file__).parent / "breaks.py").read_bytes()
-        self.remote.run(self.cluster.control.name, f"cat > {self._shared}/{PROGRAM}", stdin=program)
+        Host(self.remote, self.cluster.control.name).run(f"cat > {self._shared}/{PROGRAM}", stdin=program)
         ideal_s = self._undisturbed()
         self.say(f"a training to which nothing happens takes {ideal_s:.0f} s")
         for planned in drawn:

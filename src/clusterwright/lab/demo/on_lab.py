@@ -10,6 +10,7 @@ from clusterwright import check, lab
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.edge.clock import Clock
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.lab import image, layout, state
@@ -122,8 +123,8 @@ def _bring_back(
     lab.undo(cluster.name, fault.host)
     until = clock.monotonic() + JOIN_LIMIT_S
     while clock.monotonic() < until:
-        said = remote.run(
-            cluster.control.name, f"sinfo --noheader --nodes={fault.host} --format=%T", timeout_s=30
+        said = Host(remote, cluster.control.name).run(
+            f"sinfo --noheader --nodes={fault.host} --format=%T", timeout_s=30
         )
         words = said.out.split()
         if said.ok and words and all(word in {"idle", "mixed", "allocated", "completing"} for word in words):
@@ -185,8 +186,8 @@ def _sound(report: Applied) -> Applied:
 
 def _software(cluster: Cluster, remote: Remote) -> dict[str, str]:
     """Versions that the control host says."""
-    said = remote.run(
-        cluster.control.name, "sinfo --version; systemctl --version | head -1; uname -r", timeout_s=30
+    said = Host(remote, cluster.control.name).run(
+        "sinfo --version; systemctl --version | head -1; uname -r", timeout_s=30
     )
     slurm, systemd, *_ = [*said.out.splitlines(), "", ""]
     return {

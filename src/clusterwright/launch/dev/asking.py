@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import secrets
 import shlex
@@ -13,7 +12,14 @@ from typing import Any
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.edge import slurm
-from clusterwright.edge.bundler import DEV_REQUESTS, DEV_SESSION, bundle_script
+from clusterwright.edge.bundler import (
+    DEV_REQUESTS,
+    DEV_SESSION,
+    bundle_script,
+    program_command,
+    program_input,
+)
+from clusterwright.edge.host import as_user
 from clusterwright.edge.ssh import Ssh
 from clusterwright.edge.talk import Talk
 from clusterwright.errors import WrightError
@@ -21,8 +27,6 @@ from clusterwright.launch.dev.script import script
 from clusterwright.launch.dev.wish import Wish
 from clusterwright.launch.submit import runs_folder
 
-# The program is the first line of stdin, what is wished the second one; the end of stdin is our leaving.
-_BEGIN = "import base64, sys; exec(base64.b64decode(sys.stdin.readline()))"
 Event = Mapping[str, Any]
 
 
@@ -126,8 +130,8 @@ def _talk(
     """Its answers, the last one included; a failure is raised."""
     host, ended = cluster.control.name, False
     with Talk(way.argv(host, _command(runs_folder(cluster), user, root=root))) as talk:
-        talk.tell(base64.b64encode(bundle_script(DEV_REQUESTS)) + b"\n")
-        talk.tell(json.dumps({**request, "runs": runs_folder(cluster)}).encode() + b"\n")
+        order = json.dumps({**request, "runs": runs_folder(cluster)})
+        talk.tell(program_input(DEV_REQUESTS) + order.encode() + b"\n")
         try:
             for event in _events(talk):
                 ended = True
@@ -141,12 +145,12 @@ def _talk(
 
 def _command(runs: str, user: str | None, *, root: bool) -> str:
     """As the session's user; root may list and stop for everybody."""
-    python = f"exec python3 -u -c {shlex.quote(_BEGIN)}"
+    python = f"exec {program_command()}"
     if root and user is None:
         return python
     # Everybody's runs lie side by side, and each belongs to its user: as in /tmp (mode 1777).
     shared = f'[ "$(id -u)" != 0 ] || [ -d {shlex.quote(runs)} ] || install -d -m 1777 {shlex.quote(runs)}; '
-    return shared + slurm.as_user(f"mkdir -p {shlex.quote(runs)} && {python}", user)
+    return shared + as_user(f"mkdir -p {shlex.quote(runs)} && {python}", user)
 
 
 def _events(talk: Talk) -> Iterator[Event]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.edge.bundler import HISTORY, bundle_script
+from clusterwright.edge.bundler import HISTORY
+from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
@@ -77,8 +77,8 @@ def _ask(
         "queries": wanted if cluster.monitoring.prometheus else {}, "accounting": cluster.accounting.enabled,
         "jobcomp": f"{LOGS}/jobcomp.log",
     }  # fmt: skip
-    command = f"python3 - {shlex.quote(json.dumps(asked))}"
-    done = way(cluster, remote).run(host, command, stdin=bundle_script(HISTORY), timeout_s=5 * LIMIT_S)
+    control = Host(way(cluster, remote), host)
+    done = control.run_program(HISTORY, json.dumps(asked), timeout_s=5 * LIMIT_S)
     try:
         document = json.loads(checked(done, host, "python3").out)
     except ValueError as why:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import shlex
 import socket
 from typing import Any
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.nodes import NodeGroup
-from clusterwright.edge.bundler import SNAPSHOT, bundle_script
-from clusterwright.edge.processes import Done, run
+from clusterwright.edge.bundler import SNAPSHOT
+from clusterwright.edge.host import Host
+from clusterwright.edge.processes import Done
 from clusterwright.edge.slurm import checked
-from clusterwright.edge.ssh import Remote
+from clusterwright.edge.ssh import FromHost, Remote
 from clusterwright.errors import WrightError
 from clusterwright.monitor.gather.nodes import Place
 from clusterwright.monitor.gather.reading import Known, picture_of
@@ -23,18 +23,11 @@ PROMETHEUS, ALERTMANAGER = "http://127.0.0.1:9090", "http://127.0.0.1:9093"
 LIMIT_S = 10.0  # of each part; slurmctld answers within one, or is too busy to be asked
 
 
-class Here:
-    """Commands on this host: for the control host itself."""
-
-    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:  # noqa: ARG002 (the protocol's signature)
-        """Run a shell command."""
-        return run(("sh", "-c", command), stdin=stdin, timeout_s=timeout_s)
-
-
 def way(cluster: Cluster, remote: Remote) -> Remote:
-    """The remote, or none where this is the control host. A lab's control host is never this one."""
-    here = cluster.lab is None and socket.gethostname().partition(".")[0] == cluster.control.name
-    return Here() if here else remote
+    """The remote, without ssh to the control host where this is it. A lab's control host is never this one."""
+    name = cluster.control.name
+    here = cluster.lab is None and socket.gethostname().partition(".")[0] == name
+    return FromHost(name, remote) if here else remote
 
 
 def gather(cluster: Cluster, remote: Remote, *, limit_s: float = LIMIT_S) -> Picture:
@@ -44,17 +37,17 @@ def gather(cluster: Cluster, remote: Remote, *, limit_s: float = LIMIT_S) -> Pic
         WrightError: the control host was not reached, or has no Python.
     """
     host = cluster.control.name
-    done = way(cluster, remote).run(
-        host, command(cluster, limit_s), stdin=bundle_script(SNAPSHOT), timeout_s=4 * limit_s
-    )
+    control = Host(way(cluster, remote), host)
+    done = control.run_program(SNAPSHOT, request(cluster, limit_s), timeout_s=4 * limit_s)
     return picture_of(_parsed(checked(done, host, "python3"), host), known(cluster))
 
 
-def command(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
-    """The shell line for far_picture.py, whose text comes on stdin."""
+def request(cluster: Cluster, limit_s: float = LIMIT_S) -> str:
+    """The argument of the program: where it reads, and for how long."""
     runs = f"{cluster.shared_folder}/runs" if cluster.shared_folder else ""
-    asked = {"runs": runs, "prometheus": PROMETHEUS, "alertmanager": ALERTMANAGER, "limit_s": limit_s}
-    return f"python3 - {shlex.quote(json.dumps(asked))}"
+    return json.dumps(
+        {"runs": runs, "prometheus": PROMETHEUS, "alertmanager": ALERTMANAGER, "limit_s": limit_s}
+    )
 
 
 def known(cluster: Cluster) -> Known:

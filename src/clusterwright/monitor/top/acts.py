@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable
 
 from clusterwright.edge import slurm
-from clusterwright.edge.bundler import RUNS, bundle_script
+from clusterwright.edge.bundler import RUNS, program_command, program_input
+from clusterwright.edge.host import CANNOT_BECOME, Host, as_user
 from clusterwright.edge.processes import Done
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
@@ -35,11 +35,8 @@ class ByShell:
             WrightError: Slurm refuses, or the control host does not answer.
         """
         if job.run:
-            done = self._as_user(
-                f"python3 -u - {shlex.join(['cancel', self._runs, job.run.name])}",
-                bundle_script(RUNS),
-                CANCEL_S,
-            )
+            command = program_command("cancel", self._runs, job.run.name)
+            done = self._as_user(command, program_input(RUNS), CANCEL_S)
         else:
             done = self._as_user(f"scancel {_these(job)}", b"", 30)
         return slurm.checked(done, self._host, "scancel").out
@@ -51,10 +48,8 @@ class ByShell:
             WrightError: it may not be read, or is not there.
         """
         if job.run:
-            command = (
-                f"python3 -u - {shlex.join(['logs', self._runs, job.run.name, 'once'])} | tail -n {LINES}"
-            )
-            done = self._as_user(command, bundle_script(RUNS), 60)
+            command = program_command("logs", self._runs, job.run.name, "once")
+            done = self._as_user(f"{command} | tail -n {LINES}", program_input(RUNS), 60)
         else:
             done = self._as_user(_OUTPUT.format(job=number(job), lines=LINES), b"", 30)
         return slurm.checked(done, self._host, "tail").out
@@ -64,9 +59,9 @@ class ByShell:
         return self._why(number(job))
 
     def _as_user(self, command: str, stdin: bytes, limit_s: float) -> Done:
-        line = command if self.user == ROOT else slurm.as_user(command, self.user)
-        done = self._remote.run(self._host, line, stdin=stdin, timeout_s=limit_s)
-        if done.code == slurm.CANNOT_BECOME:
+        line = command if self.user == ROOT else as_user(command, self.user)
+        done = Host(self._remote, self._host).run(line, stdin=stdin, timeout_s=limit_s)
+        if done.code == CANNOT_BECOME:
             raise WrightError.of(
                 "other-user",
                 f"on {self._host} you are neither root nor {self.user}",

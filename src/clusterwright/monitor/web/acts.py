@@ -5,36 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from clusterwright.config.cluster import Cluster
 from clusterwright.edge import slurm
-from clusterwright.edge.bundler import RUNS, bundle_script
+from clusterwright.edge.bundler import RUNS
 from clusterwright.edge.clock import Clock
-from clusterwright.edge.processes import Done
+from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.monitor.picture import Job, Node
 from clusterwright.monitor.web.users import User
-from clusterwright.provision.as_root import as_root
 
 LONGEST_REASON = 120
 _JOB = re.compile(r"(\d+(?:_(?:\d+|\[[\d,:-]+))?)(?:%\d+)?(\]?)((?:\+\d+)?)")  # 12, 12_3, 12_[0-99%4], 12+1
-
-
-@dataclass(frozen=True, slots=True)
-class Rooted:
-    """A Remote whose commands are root's, where another logs in."""
-
-    cluster: Cluster
-    remote: Remote
-
-    def run(self, host: str, command: str, *, stdin: bytes = b"", timeout_s: float = 60) -> Done:
-        """Run a shell command on the host as root."""
-        return self.remote.run(host, as_root(self.cluster, command), stdin=stdin, timeout_s=timeout_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +42,14 @@ class Hands:
         if found is None:
             raise WrightError.of("no-such-job", f"{job.id!r} is no job's id", "look at the list again")
         if job.run is not None and self.runs:
-            command = f"python3 -u - {shlex.join(['cancel', self.runs, job.id])}"
-            self._journaled(by, "cancel", job.id, "", lambda: self._far(command))
+            self._journaled(by, "cancel", job.id, "", lambda: self._cancel_run(job.id))
         else:
             ids = ["".join(found.groups())]  # without the limit of an array, which scancel does not read
             self._journaled(by, "cancel", job.id, "", lambda: slurm.cancel(self.remote, self.host, ids))
 
-    def _far(self, command: str) -> None:
-        slurm.checked(
-            self.remote.run(self.host, command, stdin=bundle_script(RUNS)), self.host, "wright cancel"
-        )
+    def _cancel_run(self, job: str) -> None:
+        done = Host(self.remote, self.host).run_program(RUNS, "cancel", self.runs, job)
+        slurm.checked(done, self.host, "wright cancel")
 
     def drain(self, node: Node, reason: str, by: User) -> None:
         """No new job starts there; the reason names who said so.

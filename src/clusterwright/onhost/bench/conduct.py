@@ -1,4 +1,4 @@
-"""Gives one order and gathers its answers, on a host that sees the bench's folder; sent to `python3 -`.
+"""Gives one order and gathers its answers, on a host that sees the bench's folder.
 
 Leaves early when the job is no longer running. Standard library, Python 3.8 or later.
 """
@@ -18,8 +18,9 @@ RUNNING = ("RUNNING", "COMPLETING", "")  # Slurm may be silent for a while
 Json = Dict[str, Any]
 
 
-def main(asked: Json) -> None:
-    """Print every answer that came within the limit, and the state of the job."""
+def main() -> None:
+    """Print every answer that came within the limit, and the state of the job; stdin has the order."""
+    asked = json.load(sys.stdin)
     folder, name, hosts = asked["folder"], asked["name"], set(asked["order"]["parts"])
     give(folder, name, asked["order"])
     place = os.path.join(folder, "answers", name)

@@ -1,6 +1,6 @@
 """What is done beside the queue, as the session's user: begin or join a session, wait for it, list, stop.
 
-What is wished is the second line of stdin, whose end means that whoever asked has left.
+The request is a line of stdin, whose end means that whoever asked has left.
 """
 
 from __future__ import annotations

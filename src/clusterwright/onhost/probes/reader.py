@@ -112,8 +112,9 @@ def ask(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
     }
 
 
-def main(request: Dict[str, Any]) -> None:
-    """Ask everything, print the answer, leave; threads that are stuck do not hold us."""
+def main() -> None:
+    """Ask everything that stdin names, print the answer, leave; threads that are stuck do not hold us."""
+    request = json.load(sys.stdin)
     began, deadline = time.time(), time.monotonic() + request["deadline_s"]
     answers = {}  # type: Dict[str, Any]
     waiting = list(reversed(request["facts"]))

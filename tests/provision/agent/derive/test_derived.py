@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from clusterwright.edge.bundler import agent_modules
+from clusterwright.edge.bundler import LOADER, PROVISION, program_input
 from clusterwright.onhost.provision.agent import ANSWER
-from clusterwright.provision.bundle import LOADER, Order, bundle
+from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import Derived, File
 
 PATH = "/etc/nccl.conf"
@@ -37,9 +37,12 @@ def act(kernel):
         file = Derived(path=PATH, program="nccl_conf", header="# ours\n", given={**GIVEN, **other}, **ME)
         order = Order(mode, "cluster.yaml", when, root=str(kernel.root))
         done = subprocess.run(
-            [sys.executable, "-c", LOADER], input=bundle(order, [file, *beside], agent_modules()), capture_output=True,
-            check=False, timeout=60,
-        )  # fmt: skip
+            [sys.executable, "-c", LOADER],
+            input=program_input(PROVISION) + bundle(order, [file, *beside]),
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
         line = next(line for line in done.stdout.decode().splitlines() if line.startswith(ANSWER))
         answer = json.loads(line.removeprefix(ANSWER))
         assert answer["error"] == "", answer
