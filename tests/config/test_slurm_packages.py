@@ -3,9 +3,9 @@
 import pytest
 from ruamel.yaml import YAML
 
-from clusterwright.config.distributions import OWN_SLURM, release
 from clusterwright.config.load import load_cluster
 from clusterwright.errors import SpecError
+from clusterwright.platforms import platforms
 
 LAB = "examples/lab/cluster.yaml"
 REPOSITORY = {"slurm": {"url": "https://packages.example.org/slurm"}}
@@ -33,13 +33,12 @@ def said(tmp_path, pytestconfig):
     return say
 
 
-@pytest.mark.parametrize("os", sorted(OWN_SLURM))
-def test_the_distributions_own_slurm_needs_no_repository(said, os):
+@pytest.mark.parametrize(("os", "own"), [(one.name, one.slurm) for one in platforms()])
+def test_the_distributions_own_slurm_needs_no_repository(said, os, own):
     """Where it is one that we can set up; older ones are refused, and the mend does not offer them."""
-    own = OWN_SLURM[os]
     findings = said(os, own)
 
-    assert bool(findings) == (release(own) < (21, 8))
+    assert bool(findings) == (own < "21.08")
     assert all("older than 21.08" in message and own not in mend for _code, message, mend in findings)
 
 

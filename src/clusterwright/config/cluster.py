@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from clusterwright.config.environments import Environments
 from clusterwright.config.field import Cost, Section, setting
@@ -19,6 +19,12 @@ from clusterwright.config.site import Access, Jobs, Lab, Monitoring, Security, S
 from clusterwright.config.slurm import Accounting, Partition, Qos, Reservation, SlurmSettings
 from clusterwright.config.storage import Storage
 from clusterwright.config.system import System
+from clusterwright.platforms import DEFAULT, EXAMPLE, Platform, platform, platform_names
+
+if TYPE_CHECKING:
+    Os = str
+else:
+    Os = Literal[platform_names()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +46,7 @@ class Cluster(Section):
     """The whole cluster, as cluster.yaml says it."""
 
     name: ClusterName = setting("Name of the cluster; Slurm's ClusterName.", cost=Cost.REBUILD, example="lab")
-    os: Literal[
-        "debian-12", "debian-13", "ubuntu-20.04", "ubuntu-22.04", "ubuntu-24.04",
-        "rocky-8", "rocky-9", "alma-8", "alma-9",
-    ] = setting(
-        "Operating system of the hosts.", cost=Cost.REBUILD, default="debian-12", example="ubuntu-22.04"
-    )  # fmt: skip
+    os: Os = setting("Operating system of the hosts.", cost=Cost.REBUILD, default=DEFAULT, example=EXAMPLE)
     ssh: Access = setting("How the hosts are reached.", default=Access)
     networks: Networks = setting("The networks.", cost=Cost.REBUILD)
     nodes: dict[Word, NodeGroup] = setting("Node groups by name.", cost=Cost.DRAIN)
@@ -100,6 +101,11 @@ class Cluster(Section):
             if host.name == name:
                 return host
         raise KeyError(name)
+
+    @property
+    def platform(self) -> Platform:
+        """The distribution's release that the hosts run."""
+        return platform(self.os)
 
     @property
     def control(self) -> Host:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from clusterwright.edge.processes import run
 from clusterwright.errors import Finding
+from clusterwright.platforms import platforms
 
 # program: the Debian or Ubuntu package that brings it
 PROGRAMS = {
@@ -57,7 +58,7 @@ def _root(machine: Machine) -> list[Finding]:
 
 
 def _distribution(machine: Machine) -> list[Finding]:
-    if machine.distribution in ("debian", "ubuntu"):
+    if machine.distribution in _with_apt():
         return []
     what = f"the node image is made with apt, on Debian or Ubuntu; this machine says `{machine.distribution}`"
     return [Finding("lab-needs-debian", what, "use a Debian 12 or Ubuntu machine, also a virtual one")]
@@ -130,10 +131,14 @@ def look() -> Machine:
 
 
 def distribution_of(os_release: str) -> str:
-    """`debian` or `ubuntu`, also for what calls itself like one; else the machine's own id."""
+    """The ID of a distribution with apt, also for what calls itself like one; else the machine's own ID."""
     pairs = dict(line.split("=", 1) for line in os_release.splitlines() if "=" in line)
     ids = [pairs.get("ID", "unknown").strip('"'), *pairs.get("ID_LIKE", "").strip('"').split()]
-    return next((name for name in ids if name in ("debian", "ubuntu")), ids[0])
+    return next((name for name in ids if name in _with_apt()), ids[0])
+
+
+def _with_apt() -> set[str]:
+    return {one.os_release_id for one in platforms() if one.package_manager == "apt"}
 
 
 def _path() -> str:

@@ -17,9 +17,9 @@ from pathlib import Path
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 from clusterwright.lab.state import locked
+from clusterwright.platforms import platform
 
 IMAGES = Path("/var/cache/clusterwright/images")
-SUITES = {"debian-12": "bookworm", "debian-13": "trixie"}  # Slurm 22.05 and 24.11
 HERE = "bookworm"  # what a machine's own sources are searched for; other suites lie on the same mirrors
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SPACE_BYTES = 1_400_000_000  # an image is 950 MB; downloads and unpacking need 350 MB more for a while
@@ -62,7 +62,7 @@ _LEAVE_OUT = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", "/u
 
 def digest(system: str) -> str:
     """Names the image of that `os`: any change of what is in it gives another."""
-    recipe = json.dumps([SUITES[system], PACKAGES, CUSTOMIZE, _LEAVE_OUT])
+    recipe = json.dumps([platform(system).lab_suite, PACKAGES, CUSTOMIZE, _LEAVE_OUT])
     return hashlib.sha256(recipe.encode()).hexdigest()[:16]
 
 
@@ -127,7 +127,7 @@ def build(system: str, say: Callable[[str], None], *, images: Path = IMAGES) -> 
         scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=images))
         try:
             say(f"node image: {system} with {len(PACKAGES)} packages, made once (about a minute)")
-            _mmdebstrap(SUITES[system], scratch, say)
+            _mmdebstrap(platform(system).lab_suite, scratch, say)
             (scratch / "root").rename(images / digest(system))
         finally:
             shutil.rmtree(scratch, ignore_errors=True)

@@ -28,6 +28,7 @@ class Order:
     expect: str = ""
     root: str = ""
     os: str = ""  # the distribution that must be there; any, if empty
+    os_names: Mapping[str, str] = dataclasses.field(default_factory=dict)  # by ID and version of os-release
     to: str = ""  # back to before that apply
     idle: bool = False  # nothing that wants a drained host is done where jobs run
     leave: Mapping[str, str] = dataclasses.field(default_factory=dict)  # sets of packages, and why

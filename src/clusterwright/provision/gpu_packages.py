@@ -10,7 +10,6 @@ from typing import Literal
 from clusterwright.catalog.nvswitch import vendor
 from clusterwright.catalog.software import major, version
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.config.distributions import is_rhel_kind
 from clusterwright.config.field import Cost
 from clusterwright.config.nvidia import Nvidia
 from clusterwright.provision.resources import Package
@@ -56,7 +55,7 @@ def names(cluster: Cluster, part: Part, which: str) -> tuple[str, ...]:
         row["package"].format_map(words)
         for row in _rows()
         if row["part"] == part
-        and _system(cluster) in row["systems"].split()
+        and cluster.platform.gpu_packages in row["systems"].split()
         and int(row["since"]) <= major(which)
         and (not row["before"] or major(which) < int(row["before"]))
     )
@@ -74,10 +73,6 @@ def of_nvidia(cluster: Cluster, host: Host) -> Nvidia | None:
     """What the file says of NVIDIA's software, for a host that has its GPUs."""
     gpus = host.group.gpus
     return cluster.software.nvidia if gpus and vendor(gpus.model) == "NVIDIA" else None
-
-
-def _system(cluster: Cluster) -> str:
-    return "rhel" if is_rhel_kind(cluster.os) else cluster.os.partition("-")[0]
 
 
 @cache

@@ -8,19 +8,20 @@ from functools import cache
 from pathlib import Path
 
 from clusterwright.catalog.software import major
+from clusterwright.platforms import Platform
 
 _TABLE = Path(__file__).with_suffix(".csv")
 
 
 @dataclass(frozen=True, slots=True)
 class GpuDirect:
-    """One way: for which NVIDIA drivers, with whose RDMA drivers, on which systems; the module that it loads."""
+    """One way: for which NVIDIA drivers, with whose RDMA drivers, on which kernels; the module that it loads."""
 
     name: str
     driver_min: str
     driver_before: str
     drivers: str
-    systems: str
+    kernel: str
     module: str
     package: str
     source: str
@@ -30,11 +31,9 @@ class GpuDirect:
         least, before = int(self.driver_min or 0), int(self.driver_before or 10**6)
         return least <= major(driver) < before
 
-    def offered(self, system: str, rdma_driver: str) -> bool:
-        """True where kernel and RDMA drivers have what it needs; a system is named whole or by its first word."""
-        systems = self.systems.split()
-        here = "any" in systems or system in systems or system.partition("-")[0] in systems
-        return here and rdma_driver in self.drivers.split()
+    def offered(self, platform: Platform, rdma_driver: str) -> bool:
+        """True where kernel and RDMA drivers have what it needs."""
+        return self.kernel in ("", *platform.kernel_features) and rdma_driver in self.drivers.split()
 
 
 @cache

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.provision.distribution import distribution
 from clusterwright.provision.resources import Package
 
 _TABLE = Path(__file__).with_suffix(".csv")
@@ -25,7 +24,7 @@ def rdma_packages(cluster: Cluster, part: Literal["drivers", "opensm", "mpi"]) -
         for row in _rows()
         if row["driver"] == rdma.driver
         and row["part"] == part
-        and distribution(cluster).family in row["family"].split()
+        and cluster.platform.family in row["family"].split()
     )
 
 

@@ -18,7 +18,6 @@ from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import WrightError
 from clusterwright.provision.apply import apply
 from clusterwright.provision.change.upgrade import Step, is_of
-from clusterwright.provision.distribution import distribution
 from clusterwright.provision.render.slurm_settings import STATE
 from clusterwright.provision.report import Report
 
@@ -124,7 +123,7 @@ def refuse_without_packages(task: Upgrade, hosts: tuple[str, ...]) -> None:
 
 def _packages(task: Upgrade, host: str) -> str:
     """Why the packages cannot be had there; nothing where they can."""
-    if distribution(task.cluster).family == "rhel":
+    if task.cluster.platform.package_manager == "dnf":
         done = task.run(host, f"dnf -q list --showduplicates slurm-{task.wanted}*", timeout_s=300)
         return "" if done.ok else done.last_lines(2)
     words = "none"

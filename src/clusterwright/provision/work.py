@@ -17,6 +17,7 @@ from clusterwright.edge.processes import TIMED_OUT, Done
 from clusterwright.edge.ssh import SSH_FAILED, Remote
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.onhost.provision.change import Verb
+from clusterwright.platforms import names_by_os_release
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.report import Change, HostReport
 from clusterwright.provision.resources import Resource
@@ -49,9 +50,17 @@ class Work:
     def ask(self, host: str, mode: Mode, expect: str = "", leave: Mapping[str, str] = NOTHING) -> HostReport:
         """One ssh."""
         order = Order(
-            mode, self.source, self.when, expect,
-            os=self.cluster.os, to=self.to, idle=True, leave=leave, patience_s=PATIENCE_S,
-        )  # fmt: skip
+            mode,
+            self.source,
+            self.when,
+            expect,
+            os=self.cluster.os,
+            os_names=names_by_os_release(),
+            to=self.to,
+            idle=True,
+            leave=leave,
+            patience_s=PATIENCE_S,
+        )
         data = bundle(order, self.resources(host), self.shared)
         sent = self.clock.now()
         limit_s = ACT_S if mode in ("apply", "fetch") else LOOK_S

@@ -13,7 +13,7 @@ from clusterwright.edge.bundler import PROVISION, program_command, program_input
 from clusterwright.onhost.provision import agent, packages
 from clusterwright.onhost.provision.host import Host
 from clusterwright.provision.bundle import Order, bundle
-from clusterwright.provision.distribution import slurm_packages
+from clusterwright.provision.packages import slurm_packages
 from clusterwright.provision.resources import File, Hold, Package
 from clusterwright.provision.roles.held_packages import DRIVER, FABRIC, SLURM
 from clusterwright.provision.roles.repositories import repositories

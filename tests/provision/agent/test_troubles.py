@@ -10,6 +10,7 @@ import pytest
 
 from clusterwright.onhost.provision import agent, troubles
 from clusterwright.onhost.provision.host import ChangeError, Host
+from clusterwright.platforms import names_by_os_release
 from clusterwright.provision.bundle import _plain
 from clusterwright.provision.resources import File
 
@@ -125,7 +126,7 @@ def test_a_system_is_named_as_the_cluster_file_names_it(tmp_path, text, name):
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/os-release").write_text(text)
 
-    assert troubles.system(Host(order(tmp_path))) == name
+    assert troubles.system(Host(order(tmp_path, os_names=names_by_os_release()))) == name
 
 
 @pytest.mark.parametrize("mode", ["check", "apply"])
@@ -133,7 +134,7 @@ def test_another_system_is_left_as_it_is(tmp_path, mode):
     """Packages and paths have other names there."""
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/os-release").write_text("ID=ubuntu\nVERSION_ID=20.04\n")
-    answer = agent.act(order(tmp_path, mode, os="debian-12"))
+    answer = agent.act(order(tmp_path, mode, os="debian-12", os_names=names_by_os_release()))
 
     assert "it runs ubuntu-20.04, and the file says debian-12" in answer["error"]
     assert (answer["blame"], [path.name for path in tmp_path.iterdir()]) == ("host", ["etc"])

@@ -6,14 +6,13 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.sshd_settings import sshd_settings
 from clusterwright.check.verdict import Verdict
-from clusterwright.provision.distribution import distribution
 
 _KEYS = ("passwordauthentication", "kbdinteractiveauthentication")
 
 
 def _is_old(want: Want) -> str:
     """OpenSSH 8.0 has our settings on its command line, which `sshd -T` does not see."""
-    return "" if distribution(want.cluster).has_sshd_folder else "this sshd has its settings from its unit"
+    return "" if want.cluster.platform.has_sshd_folder else "this sshd has its settings from its unit"
 
 
 @check(

@@ -6,13 +6,10 @@ from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.selinux import Selinux, selinux
 from clusterwright.check.verdict import Verdict
-from clusterwright.provision.distribution import distribution
 
 
 def _has_none(want: Want) -> str:
-    if distribution(want.cluster).family == "rhel":
-        return ""
-    return f"{want.cluster.os} has no SELinux of its own"
+    return "" if want.cluster.platform.has_selinux else f"{want.cluster.os} has no SELinux of its own"
 
 
 @check(

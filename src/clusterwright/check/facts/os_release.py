@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from clusterwright.check.fact import fact
+from clusterwright.platforms import names_by_os_release
 
 
 @fact("cat", "/etc/os-release")
 def os_release(out: str) -> str:
-    """ID and version as in the cluster file: `debian-12`; of Rocky and Alma only the major version."""
+    """As the cluster file names it, `debian-12`; a system that it cannot name by its own ID and version."""
     values = dict(line.split("=", 1) for line in out.splitlines() if "=" in line)
-    name, version = values["ID"].strip('"'), values["VERSION_ID"].strip('"')
-    name = {"almalinux": "alma"}.get(name, name)
-    return f"{name}-{version.split('.')[0] if name in ('rocky', 'alma') else version}"
+    own = f"{values['ID']}-{values['VERSION_ID']}".replace('"', "")
+    names = names_by_os_release()
+    return names.get(own) or names.get(own.split(".")[0], own)

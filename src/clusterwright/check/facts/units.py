@@ -11,8 +11,7 @@ _MONITORING = ("prometheus.service", "prometheus-alertmanager.service", "cluster
 
 def wanted(want: Want) -> tuple[str, ...]:
     """The units that the host's role and the cluster file ask for."""
-    chrony = "chrony.service" if want.cluster.os.startswith(("debian", "ubuntu")) else "chronyd.service"
-    units = ["ssh.service" if chrony == "chrony.service" else "sshd.service", chrony, "munge.service"]
+    units = [*map(want.cluster.platform.unit, ("ssh.service", "chrony.service", "munge.service"))]
     units += ["slurmctld.service"] if want.is_control else []
     units += ["slurmd.service"] if want.is_compute else []
     units += ["mariadb.service", "slurmdbd.service"] if want.host == want.cluster.accountant else []

@@ -23,7 +23,6 @@ LOST_GPU_MEND = (
     "a GPU of this host is not there; `nvidia-smi` and `dmesg` say why. When it is back, run again"
 )
 WRITTEN = ("/etc", "/var", "/usr", "/opt", "/")  # where an apply writes
-NAMES = {"almalinux": "alma", "ol": "oracle"}  # os-release's ID where the cluster file has another word
 
 
 def told(host: Host, why: Exception) -> Tuple[str, str]:
@@ -69,12 +68,13 @@ def disks(host: Host) -> List[str]:
 
 
 def system(host: Host) -> str:
-    """The distribution and release as the cluster file names them: `ubuntu-22.04`, `rocky-9`; or nothing."""
+    """As the cluster file names it, `rocky-9`; one that it cannot name by its own ID and version; or nothing."""
     text = (read(host.at("/etc/os-release")) or b"").decode(errors="replace")
     rows = dict(re.findall(r"(?m)^(ID|VERSION_ID)=\"?([^\"\n]*)", text))
     name, version = rows.get("ID", ""), rows.get("VERSION_ID", "")
-    short = version if name == "ubuntu" else version.split(".")[0]
-    return "-".join(part for part in (NAMES.get(name, name), short) if part)
+    own = "-".join(part for part in (name, version) if part)
+    names = host.bundle.get("os_names", {})
+    return str(names.get(own) or names.get(own.split(".")[0], own))
 
 
 def refuse_other_system(host: Host) -> None:

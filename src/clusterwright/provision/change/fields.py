@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.distributions import release
 from clusterwright.config.field import Cost
 from clusterwright.config.fields import Field, fields, matching, written
 from clusterwright.config.load import cluster_of
+from clusterwright.config.slurm_keys import release
 from clusterwright.config.source import Loc, Source, dotted
 
 RANK = {cost: rank for rank, cost in enumerate(Cost)}
@@ -28,7 +28,7 @@ WORDS = {
 NEW = {"partitions": Cost.RECONFIGURE}
 GONE = {"nodes": Cost.DRAIN, "partitions": Cost.DRAIN, "storage": Cost.DRAIN}
 NAMED = ("nodes", "storage", "partitions", "qos", "reservations", "teams", "users")
-RESTARTS_TO_GROW = (23, 11)  # before this release the daemons learn of new hosts only by a restart
+RESTARTS_TO_GROW = "23.11"  # before this release the daemons learn of new hosts only by a restart
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Literal
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.distributions import release
 from clusterwright.config.names import fold
+from clusterwright.config.slurm_keys import release
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 # RELEASE_NOTES of each release in Slurm's tree ("can be upgraded from", "supports upgrading directly from").
@@ -40,12 +40,6 @@ class Step:
 
     def __str__(self) -> str:
         return f"{self.kind} on {fold(self.hosts)}: {self.keeps}upgraded; then {self.then}"
-
-
-def name_of(version: str) -> str:
-    """The release of a version, as Slurm writes it: 24.11 of 24.11.5."""
-    year, month = release(version)
-    return f"{year}.{month:02}"
 
 
 def newer(version: str, other: str) -> bool:
@@ -81,16 +75,16 @@ def refuse_span(have: Mapping[str, str], wanted: str) -> None:
                 " the new daemons have rewritten its state and its database",
                 "to go back for good: the kept dump and state, on hosts that are installed anew",
             )
-        if is_of(version, wanted) or name_of(version) == name_of(wanted):
+        if is_of(version, wanted) or release(version) == release(wanted):
             continue
-        if name_of(wanted) not in SOURCES:
+        if release(wanted) not in SOURCES:
             known = ", ".join(SOURCES)
-            raise _refused(f"nothing is known here of Slurm {name_of(wanted)}", f"name one of: {known}")
-        if name_of(version) not in SOURCES[name_of(wanted)]:
+            raise _refused(f"nothing is known here of Slurm {release(wanted)}", f"name one of: {known}")
+        if release(version) not in SOURCES[release(wanted)]:
             raise _refused(
-                f"{hosts} has Slurm {version}; {name_of(wanted)} takes over only from"
-                f" {', '.join(SOURCES[name_of(wanted)])}: from others it drops jobs and state",
-                _way(name_of(version), name_of(wanted)),
+                f"{hosts} has Slurm {version}; {release(wanted)} takes over only from"
+                f" {', '.join(SOURCES[release(wanted)])}: from others it drops jobs and state",
+                _way(release(version), release(wanted)),
             )
 
 

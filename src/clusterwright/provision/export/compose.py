@@ -11,7 +11,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.config.distributions import is_rhel_kind
 from clusterwright.config.storage import Local, Nfs
 from clusterwright.provision.export.entrypoint import ENTRYPOINT
 from clusterwright.provision.export.steps import Step, of_kind
@@ -19,7 +18,6 @@ from clusterwright.provision.resources import Directory, Group, Package, User
 
 Tree = dict[str, Any]
 
-_IMAGES = {"debian": "debian", "ubuntu": "ubuntu", "rocky": "rockylinux", "alma": "almalinux"}
 # Of what the roles ask for: what a container has no use for, or cannot have.
 _LEFT_OUT = (
     "chrony",
@@ -91,10 +89,9 @@ def _volumes(cluster: Cluster) -> dict[str, str]:
 
 def dockerfile(cluster: Cluster, found: Sequence[Step], header: str) -> str:
     """One image for all: the distribution, every host's packages, everybody's accounts."""
-    distribution, _, release = cluster.os.partition("-")
+    dnf = cluster.platform.package_manager == "dnf"
     packages = [
-        package.name
-        + (f"{'-' if is_rhel_kind(cluster.os) else '='}{package.version}*" if package.version else "")
+        package.name + (f"{'-' if dnf else '='}{package.version}*" if package.version else "")
         for _step, package in of_kind(found, Package)
         if not package.alone and not any(word in package.name for word in _LEFT_OUT)
     ]
@@ -110,7 +107,7 @@ def dockerfile(cluster: Cluster, found: Sequence[Step], header: str) -> str:
     accounts = " \\\n && ".join([*groups, *users] or ["true"])
     return f"""{header}
 # Packages of a repository of the site's need its lines here, before they are installed.
-FROM {_IMAGES[distribution]}:{release}
+FROM {cluster.platform.container_image}
 RUN {_install(cluster, dict.fromkeys(packages))}
 RUN {accounts}
 COPY --chmod=755 entrypoint.sh /entrypoint.sh
@@ -120,7 +117,7 @@ ENTRYPOINT ["/entrypoint.sh"]
 
 def _install(cluster: Cluster, packages: dict[str, None]) -> str:
     names = " \\\n    ".join(f"'{name}'" if "*" in name else name for name in packages)
-    if is_rhel_kind(cluster.os):
+    if cluster.platform.package_manager == "dnf":
         return f"dnf install -y epel-release \\\n && dnf install -y --setopt=install_weak_deps=False \\\n    {names}"
     quiet = "export DEBIAN_FRONTEND=noninteractive"
     return f"{quiet} \\\n && apt-get update \\\n && apt-get install -y --no-install-recommends procps \\\n    {names}"

@@ -11,7 +11,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.distributions import is_rhel_kind
 from clusterwright.provision.export.accounts import SCRIPT
 from clusterwright.provision.export.fold import ALL
 from clusterwright.provision.export.inventory import group_of
@@ -53,15 +52,15 @@ def playbook(cluster: Cluster, found: Sequence[Step], files: Places) -> list[Tas
 
 def _packages(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
     """All packages that the same hosts want in one call."""
-    rhel = is_rhel_kind(cluster.os)
+    dnf = cluster.platform.package_manager == "dnf"
     rows: dict[tuple[str, ...], list[str]] = {}
     for step, package in of_kind(found, Package):
-        rows.setdefault(step.hosts, []).append(package.name + _version(package, rhel=rhel))
-    lean = {"install_weak_deps": False} if rhel else {"install_recommends": False}
+        rows.setdefault(step.hosts, []).append(package.name + _version(package, dnf=dnf))
+    lean = {"install_weak_deps": False} if dnf else {"install_recommends": False}
     return [
         {
             "name": "packages",
-            f"{BUILTIN}.{'dnf' if rhel else 'apt'}": {"name": names, "state": "present", **lean},
+            f"{BUILTIN}.{'dnf' if dnf else 'apt'}": {"name": names, "state": "present", **lean},
             **_where(cluster, hosts),
             "tags": ["packages"],
         }
@@ -69,13 +68,13 @@ def _packages(cluster: Cluster, found: Sequence[Step]) -> list[Task]:
     ]
 
 
-def _version(package: Package, *, rhel: bool) -> str:
+def _version(package: Package, *, dnf: bool) -> str:
     """As the module matches it: by patterns. Of a maker's own packages some have an epoch before the version."""
     if not package.version:
         return ""
     built_for = f"{package.built_for}*" if package.built_for else ""
-    epoch = "*" if package.alone and not rhel else ""
-    return f"{'-' if rhel else '='}{epoch}{package.version}*{built_for}"
+    epoch = "*" if package.alone and not dnf else ""
+    return f"{'-' if dnf else '='}{epoch}{package.version}*{built_for}"
 
 
 def _folders(cluster: Cluster, found: Sequence[Step]) -> list[Task]:

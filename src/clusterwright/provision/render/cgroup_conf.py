@@ -31,6 +31,6 @@ def _version(cluster: Cluster) -> str:
     of, wanted = release_of(cluster), cluster.slurm.cgroup
     plugin = cgroup_plugin(of, wanted)
     text = f"\n# The file says so (slurm.cgroup).\nCgroupPlugin={plugin}\n" if plugin else ""
-    if enable_controllers(of, wanted, cluster.os):
+    if enable_controllers(of, wanted, cluster.platform):
         text += "\n# This systemd hands no controllers on to slurmd.\nEnableControllers=yes\n"
     return text

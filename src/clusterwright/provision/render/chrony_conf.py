@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.provision.distribution import distribution
 
 LOCAL_STRATUM = 10  # chrony.conf(5): high enough that a real server is always preferred
-
-# What each distribution's own chrony.conf names; it stays where the file names no servers.
-POOLS = {
-    "debian": "2.debian.pool.ntp.org",
-    "ubuntu": "ntp.ubuntu.com",
-    "rocky": "2.rocky.pool.ntp.org",
-    "alma": "2.almalinux.pool.ntp.org",
-}
 SETS_CLOCK = """
 # A clock that is far off is set at once, but only in the first three updates after a start.
 makestep 1 3
@@ -23,7 +14,7 @@ rtcsync
 
 def chrony_conf(cluster: Cluster, host: Host, header: str) -> str:
     """The whole file for one host."""
-    drift = distribution(cluster).path("/var/lib/chrony/chrony.drift")
+    drift = cluster.platform.path("/var/lib/chrony/chrony.drift")
     lines = [header, f"driftfile {drift}\n"]
     if host.group.role == "control":
         lines += _serves(cluster, host)
@@ -37,7 +28,7 @@ def _serves(cluster: Cluster, host: Host) -> list[str]:
     others = [one for one in cluster.hosts("control") if one.name != host.name]
     lines = [f"server {server} iburst\n" for server in cluster.time.servers]
     if not lines and cluster.lab is None:
-        lines = [f"pool {POOLS[cluster.os.split('-', maxsplit=1)[0]]} iburst\n"]
+        lines = [f"pool {cluster.platform.ntp_pool} iburst\n"]
     lines += [f"server {one.management} iburst\n" for one in others]
     lines.append("\n# The others follow, also while this host is cut off from its own servers.\n")
     lines.append(f"local stratum {LOCAL_STRATUM}{' orphan' if others else ''}\n")

@@ -34,10 +34,10 @@ innodb_lock_wait_timeout=900
 
 # Makes the database and its user at every start, where they are missing.
 init_file={SQL}
-{_OLD_RHEL if cluster.os in {"rocky-8", "alma-8"} else ""}"""
+{_SOCKET_PLUGIN if cluster.platform.mariadb_needs_socket_plugin else ""}"""
 
 
-_OLD_RHEL = """
+_SOCKET_PLUGIN = """
 # MariaDB 10.3 knows accounts by their socket only with this; later releases have it built in.
 [mariadb-10.3]
 plugin_load_add=auth_socket

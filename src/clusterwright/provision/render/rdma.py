@@ -73,4 +73,4 @@ def _fits(cluster: Cluster, host: Host, way: GpuDirect) -> bool:
     closed = software.nvidia is not None and software.nvidia.kernel_modules == "proprietary"
     if way.name == "dma-buf" and (closed or not takes_open_modules(gpus.model)):
         return False
-    return way.fits(software.driver) and way.offered(cluster.os, rdma.driver)
+    return way.fits(software.driver) and way.offered(cluster.platform, rdma.driver)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.slurm_keys import release
+from clusterwright.platforms import Platform
 
 
 def release_of(cluster: Cluster) -> str:
@@ -86,9 +87,9 @@ def cgroup_plugin(of: str, wanted: str) -> str:
     return "" if wanted == "auto" or of < "22.05" else f"cgroup/{wanted}"
 
 
-def enable_controllers(of: str, wanted: str, os: str) -> bool:
-    """RHEL 8's systemd (239) hands no controllers on to slurmd's scope; 23.02 can take them itself. Fixed in 244."""
-    return of >= "23.02" and wanted == "v2" and os in {"rocky-8", "alma-8"}
+def enable_controllers(of: str, wanted: str, platform: Platform) -> bool:
+    """Where systemd hands no controllers on to slurmd's scope, 23.02 can take them itself."""
+    return of >= "23.02" and wanted == "v2" and not platform.delegates_cgroup_controllers
 
 
 def reconfigures_by_new_process(of: str) -> bool:

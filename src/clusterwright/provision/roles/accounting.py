@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
-from clusterwright.provision.distribution import distribution, slurm_packages
+from clusterwright.provision.packages import packages, slurm_packages
 from clusterwright.provision.render.mariadb_conf import SQL, database_sql, mariadb_conf
 from clusterwright.provision.render.slurmdbd_conf import slurmdbd_conf
-from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import File, Given, Resource, Unit
 
 AFTER = ("munge", "slurm")
 _MUNGE_KEY = "file:/etc/munge/munge.key"
@@ -30,10 +30,9 @@ def accounting(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ..
     """The database and the daemon before it; nothing on other hosts."""
     if cluster.accountant is None or host.name != cluster.accountant.name:
         return ()
-    system = distribution(cluster)
     sql = File(path=SQL, content=database_sql(given.header()), cost=Cost.RESTART)
     settings = File(
-        path=f"{system.path('/etc/mysql/mariadb.conf.d')}/70-clusterwright.cnf",
+        path=f"{cluster.platform.path('/etc/mysql/mariadb.conf.d')}/70-clusterwright.cnf",
         content=mariadb_conf(cluster, host, given.header()),
         cost=Cost.RESTART,
     )
@@ -50,7 +49,7 @@ def accounting(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ..
         path="/etc/systemd/system/slurmdbd.service.d/clusterwright.conf", content=given.header() + _DROP_IN
     )
     return (
-        Package(name=system.package("mariadb-server")),
+        *packages(cluster, "mariadb-server"),
         *slurm_packages(cluster, "slurmdbd"),
         *(sql, settings, conf, drop_in),
         Unit(name="mariadb.service", restart_on=(sql.id, settings.id), alone=True),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.storage import Ceph
 from clusterwright.provision.alike import alike
-from clusterwright.provision.distribution import distribution
+from clusterwright.provision.packages import packages
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import File, Given, Package, Resource
+from clusterwright.provision.resources import File, Given, Resource
 
 AFTER = ("base",)
 
@@ -25,7 +25,7 @@ def ceph(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
     monitors = ",".join(dict.fromkeys(name for folder in folders for name in folder.monitors))
     conf = File(path=CONF, content=f"{header}[global]\nmon_host = {monitors}\n")
     mounts = [one for folder in folders for one in _mounted(folder).resources(header)]
-    return (Package(name=distribution(cluster).package("ceph-common")), conf, *mounts)
+    return (*packages(cluster, "ceph-common"), conf, *mounts)
 
 
 def ceph_source(folder: Ceph) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.provision.distribution import distribution
+from clusterwright.provision.packages import packages
 from clusterwright.provision.render.chrony_conf import chrony_conf
-from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import File, Given, Resource, Unit
 
 AFTER = ("base",)
 
@@ -18,17 +18,17 @@ def clock(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
 
     `reload`: it starts anew with what it had measured, and the clock does not jump.
     """
-    header, system = given.header(), distribution(cluster)
-    unit, options = system.unit("chrony.service"), system.word("DAEMON_OPTS")
+    header, platform = given.header(), cluster.platform
+    unit, options = platform.unit("chrony.service"), platform.chrony_options_variable
     text = chrony_conf(cluster, host, header)
-    check = () if cluster.os == "ubuntu-20.04" else ("chronyd", "-p", "-f", "{}")  # -p came with chrony 4.0
-    files = [File(path=system.path("/etc/chrony/chrony.conf"), content=text, validate=check)]
+    check = ("chronyd", "-p", "-f", "{}") if platform.has_chrony_check else ()
+    files = [File(path=platform.path("/etc/chrony/chrony.conf"), content=text, validate=check)]
     if cluster.lab is not None:
-        defaults = system.path("/etc/default/chrony")
+        defaults = platform.path("/etc/default/chrony")
         files.append(File(path=defaults, content=f'{header}{options}="-F 1 -x"\n'))
         files.append(File(path=f"/etc/systemd/system/{unit}.d/clusterwright.conf", content=header + LAB_UNIT))
     return (
-        Package(name="chrony"),
+        *packages(cluster, "chrony"),
         *files,
         Unit(name=unit, restart_on=tuple(file.id for file in files), reload=True),
     )

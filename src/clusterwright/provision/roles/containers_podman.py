@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.distribution import distribution
-from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+from clusterwright.provision.packages import packages
+from clusterwright.provision.resources import File, Given, Resource, Unit
 
 AFTER = ("base", "accounts")
 
@@ -23,7 +23,7 @@ def containers_podman(cluster: Cluster, host: Host, given: Given) -> tuple[Resou
         return ()
     ids = "".join(_ids(name, user.uid) for name, user in cluster.users.items())
     return (
-        *(Package(name=distribution(cluster).package(name)) for name in PACKAGES),
+        *packages(cluster, *PACKAGES),
         File(path="/etc/subuid", content=ids),
         File(path="/etc/subgid", content=ids),
         File(path="/etc/containers/storage.conf", content=_storage(cluster, given.header())),

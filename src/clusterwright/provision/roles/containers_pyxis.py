@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.distribution import distribution
 from clusterwright.provision.resources import File, Given, Package, Resource
 from clusterwright.provision.roles.slurm import FOLDER, fetches
 
@@ -13,10 +12,7 @@ AFTER = ("base", "repositories", "slurm")
 # Sources: enroot's pkg/deb/control and releases; pyxis' debian/control and pyxis.spec. No distribution has them.
 ENROOT = ("enroot", "enroot+caps")
 PYXIS = "nvslurm-plugin-pyxis"
-PLUGIN = {
-    "debian": "/usr/lib/x86_64-linux-gnu/slurm/spank_pyxis.so",
-    "rhel": "/usr/lib64/slurm/spank_pyxis.so",
-}
+PLUGIN = "spank_pyxis.so"
 
 
 @alike
@@ -24,12 +20,12 @@ def containers_pyxis(cluster: Cluster, host: Host, given: Given) -> tuple[Resour
     """The plugin is on every host that submits or runs; what unpacks images on those that run them."""
     if "pyxis" not in cluster.environments.containers:
         return ()
-    family, header = distribution(cluster).family, given.header()
+    header, plugin = given.header(), f"{cluster.platform.slurm_plugins}/{PLUGIN}"
     enroot = host.group.role == "compute"
     return (
         Package(name=PYXIS),
         *((Package(name=name) for name in ENROOT) if enroot else ()),
-        *_plugstack(cluster, host, header + _load(PLUGIN[family]), header),
+        *_plugstack(cluster, host, header + _load(plugin), header),
         *((File(path="/etc/enroot/enroot.conf", content=_enroot_conf(cluster, header)),) if enroot else ()),
     )
 

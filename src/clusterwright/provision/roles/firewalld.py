@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.provision.distribution import distribution
+from clusterwright.provision.packages import packages
 from clusterwright.provision.render.firewall_program import firewall_program
 from clusterwright.provision.render.firewalld import firewalld as rules
-from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import File, Given, Resource, Unit
 
 AFTER = ("base", "slurm", "shared_folders")
 
@@ -38,10 +38,8 @@ def firewalld(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...
     files = tuple(File(path=path, content=text) for path, text in rules(cluster, host, given.source).items())
     unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)
     inputs = tuple(file.id for file in (*files, unit))
-    protocols = ("netbase",) if distribution(cluster).family == "debian" else ()  # Rocky has them anyway
     return (
-        # firewalld ends at once where /etc/protocols is missing, as on a minimal Debian
-        *(Package(name=name) for name in (*protocols, "firewalld")),
+        *packages(cluster, "firewalld"),
         *files,
         unit,
         Unit(name="firewalld.service"),

@@ -6,8 +6,8 @@ import re
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.distribution import distribution
-from clusterwright.provision.resources import File, Given, Hold, Package, Resource
+from clusterwright.provision.packages import packages
+from clusterwright.provision.resources import File, Given, Hold, Resource
 
 AFTER = ("base",)
 
@@ -49,9 +49,8 @@ def held_packages(cluster: Cluster, host: Host, given: Given) -> tuple[Resource,
     amd = AMD if cluster.software.rocm else ()
     patterns = (*DRIVER, *FABRIC, *SLURM, *kernel, *libraries, *amd, *cluster.system.hold)
     hold = Hold(name="packages", patterns=patterns)
-    system = distribution(cluster)
-    if system.family == "rhel":
-        return (Package(name=system.package("versionlock")), hold)
+    if cluster.platform.package_manager == "dnf":
+        return (*packages(cluster, "versionlock"), hold)
     # unattended-upgrades leaves out held packages; this is for those that come before our next visit.
     rows = "".join(f'  "{expression(pattern)}";\n' for pattern in patterns)
     text = f"{given.header()}Unattended-Upgrade::Package-Blacklist {{\n{rows}}};\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.distribution import distribution
+from clusterwright.provision.packages import packages
 from clusterwright.provision.render.modulefiles import Module, lua, modules_of, tcl
-from clusterwright.provision.resources import File, Given, Package, Resource
+from clusterwright.provision.resources import File, Given, Resource
 
 AFTER = ("base",)
 
@@ -23,7 +23,7 @@ def modules(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]
     header = given.header()
     found = [file for module in modules_of(cluster) for file in _files(module, given)]
     use = f'{header}export MODULEPATH="{FOLDER}${{MODULEPATH:+:$MODULEPATH}}"\n'
-    return (Package(name=distribution(cluster).package(kind)), File(path=PROFILE, content=use), *found)
+    return (*packages(cluster, kind), File(path=PROFILE, content=use), *found)
 
 
 def _files(module: Module, given: Given) -> tuple[File, File]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.provision.distribution import distribution
 from clusterwright.provision.rdma_packages import rdma_packages
 from clusterwright.provision.render.rdma import rdma_networks, told
 from clusterwright.provision.resources import Derived, File, Given, Resource
@@ -39,7 +38,7 @@ def mpi(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     packages = rdma_packages(cluster, "mpi")
     if host.group.role != "compute":
         return packages
-    path = distribution(cluster).path(PATH)
+    path = cluster.platform.path(PATH)
     text = given.header() + WHY + _params(cluster, host)
     ucx = Derived(
         path=UCX, program="ucx_conf", header=given.header(), given={**told(cluster, host, "UCX_"), "why": WHY}

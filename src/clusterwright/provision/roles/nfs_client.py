@@ -5,10 +5,10 @@ from __future__ import annotations
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.once import once
 from clusterwright.config.storage import Nfs
-from clusterwright.provision.distribution import distribution
+from clusterwright.provision.packages import packages
 from clusterwright.provision.render.mounts import Mounted
 from clusterwright.provision.render.nfs_options import NCONNECT_SINCE, nfs_options
-from clusterwright.provision.resources import Given, Package, Resource
+from clusterwright.provision.resources import Given, Resource
 
 AFTER = ("base", "accounts", "nfs_server")
 
@@ -20,8 +20,7 @@ def nfs_client(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ..
         if isinstance(folder, Nfs) and folder.server != host.name:
             options = nfs_options(cluster, folder)
             many = any(option.text.startswith("nconnect=") for option in options)
-            # RHEL's kernels have another number than what they can
-            new = many and distribution(cluster).family == "debian"
+            new = many and not cluster.platform.backports_kernel_features
             mount = Mounted(
                 what=nfs_source(cluster, folder),
                 where=folder.path,
@@ -29,10 +28,7 @@ def nfs_client(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ..
                 options=options,
                 kernels={"nconnect": NCONNECT_SINCE} if new else {},
             )
-            found += [
-                Package(name=distribution(cluster).package("nfs-common")),
-                *mount.resources(given.header()),
-            ]
+            found += [*packages(cluster, "nfs-common"), *mount.resources(given.header())]
     return tuple(found)
 
 

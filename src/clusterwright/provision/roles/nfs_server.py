@@ -6,10 +6,10 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.config.served import program
 from clusterwright.config.storage import Nfs
-from clusterwright.provision.distribution import distribution
+from clusterwright.provision.packages import packages
 from clusterwright.provision.render.ganesha_conf import ganesha_conf
 from clusterwright.provision.render.mounts import Mounted, Option
-from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import Directory, File, Given, Resource, Unit
 
 AFTER = ("base", "scratch")
 
@@ -46,8 +46,8 @@ def _by_kernel(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resour
     clients = " ".join(f"{subnet}(rw,sync,no_subtree_check,root_squash)" for subnet in subnets)
     lines = "".join(f"{folder.export or folder.path} {clients}\n" for folder in served)
     exports = File(path=EXPORTS, content=header + lines, cost=Cost.LIVE)
-    package = Package(name=distribution(cluster).package("nfs-kernel-server"))
-    return (package, exports, Unit(name="nfs-server.service", restart_on=(exports.id,), reload=True))
+    unit = Unit(name="nfs-server.service", restart_on=(exports.id,), reload=True)
+    return (*packages(cluster, "nfs-kernel-server"), exports, unit)
 
 
 def _by_ganesha(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resource, ...]:
@@ -55,8 +55,8 @@ def _by_ganesha(cluster: Cluster, served: list[Nfs], header: str) -> tuple[Resou
     conf = File(path=GANESHA, content=header + ganesha_conf(cluster, served), cost=Cost.RESTART)
     folders = " ".join(folder.export or folder.path for folder in served)
     drop_in = File(path=GANESHA_UNIT, content=header + DROP_IN.format(folders=folders), cost=Cost.RESTART)
-    packages = (Package(name="nfs-ganesha"), Package(name="nfs-ganesha-vfs"))
-    return (*packages, conf, drop_in, Unit(name="nfs-ganesha.service", restart_on=(conf.id, drop_in.id)))
+    unit = Unit(name="nfs-ganesha.service", restart_on=(conf.id, drop_in.id))
+    return (*packages(cluster, "nfs-ganesha", "nfs-ganesha-vfs"), conf, drop_in, unit)
 
 
 def _seen_here(folder: Nfs, header: str) -> tuple[Resource, ...]:

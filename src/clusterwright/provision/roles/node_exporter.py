@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.provision.distribution import distribution
+from clusterwright.provision.packages import packages
 from clusterwright.provision.render.firewall_table import EXPORTER_PORT
-from clusterwright.provision.resources import File, Given, Package, Resource, Unit
+from clusterwright.provision.resources import File, Given, Resource, Unit
 from clusterwright.provision.roles.certificates import AUTHORITY, CERTIFICATE, GROUP, KEY
 
 AFTER = ("base", "certificates")
 
 NAME = "prometheus-node-exporter"
 WEB = "/etc/clusterwright/node-exporter.yml"
-# node_exporter 0.18 of Ubuntu 20.04 cannot; 1.3 of 22.04 has the flag by its first name. The others have 1.5 and later.
-NO_TLS = frozenset({"ubuntu-20.04"})
-FIRST_NAME = frozenset({"ubuntu-22.04"})
 # The disk of a lab's host is an overlay, which node_exporter leaves out: on real hosts those are of containers.
 LAB_DISKS = "--collector.filesystem.fs-types-exclude=^(tmpfs|devtmpfs|proc|sysfs|cgroup2?|mqueue|nsfs|ramfs)$"
 WEB_CONFIG = f"""tls_server_config:
@@ -29,7 +26,7 @@ SupplementaryGroups={GROUP}
 """
 # EPEL's packages have named their unit and its variables in more than one way; the program has one name. Its flag has
 # had two, and EPEL goes on within a release.
-RHEL_UNIT = """[Unit]
+OWN_UNIT = """[Unit]
 Description=Host metrics (clusterwright)
 After=network-online.target
 Wants=network-online.target
@@ -48,27 +45,24 @@ WantedBy=multi-user.target
 
 def speaks_tls(cluster: Cluster) -> bool:
     """False where the distribution's node_exporter is too old for it: that one answers in the clear."""
-    return cluster.os not in NO_TLS
+    return cluster.platform.node_exporter_web_flag != ""
 
 
 def node_exporter(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     """The distribution's node_exporter, listening on the management address and nowhere else."""
     if not cluster.monitoring.node_exporter:
         return ()
-    system, listen = distribution(cluster), f"--web.listen-address={host.management}:{EXPORTER_PORT}"
+    platform, listen = cluster.platform, f"--web.listen-address={host.management}:{EXPORTER_PORT}"
     listen += f" {LAB_DISKS}" if cluster.lab is not None else ""
     files = [File(path=WEB, content=given.header() + WEB_CONFIG)] if speaks_tls(cluster) else []
-    if system.family == "rhel":
-        text = RHEL_UNIT.format(listen=listen, web=WEB, group=GROUP)
+    if not platform.has_node_exporter_unit:
+        text = OWN_UNIT.format(listen=listen, web=WEB, group=GROUP)
         files.append(File(path=f"/etc/systemd/system/{NAME}.service", content=given.header() + text))
     else:
-        flag = "web.config" if cluster.os in FIRST_NAME else "web.config.file"
-        words = f"{listen} --{flag}={WEB}" if files else listen
+        words = f"{listen} --{platform.node_exporter_web_flag}={WEB}" if files else listen
         drop_in = File(
             path=f"/etc/systemd/system/{NAME}.service.d/clusterwright.conf", content=given.header() + DROP_IN
         )
         files += [File(path=f"/etc/default/{NAME}", content=given.header() + f'ARGS="{words}"\n'), drop_in]
     read = (*(file.id for file in files), f"file:{KEY}", f"file:{CERTIFICATE}", f"file:{AUTHORITY}")
-    return (
-        Package(name=system.package(NAME)), *files, Unit(name=f"{NAME}.service", restart_on=read)
-    )  # fmt: skip
+    return (*packages(cluster, NAME), *files, Unit(name=f"{NAME}.service", restart_on=read))

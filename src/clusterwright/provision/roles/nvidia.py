@@ -8,7 +8,6 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.config.nvidia import Nvidia
 from clusterwright.provision.alike import alike
-from clusterwright.provision.distribution import distribution
 from clusterwright.provision.gpu_packages import Part, gpu_packages, of_nvidia
 from clusterwright.provision.resources import File, Given, Package, Resource, Unit
 
@@ -78,7 +77,7 @@ def _pins(cluster: Cluster, packages: tuple[Package, ...], given: Given) -> File
     apt takes the newest of each otherwise, and refuses the whole; dnf takes its stream's (dnf(8), modules.d).
     """
     driver = str(cluster.software.driver)
-    if distribution(cluster).family == "rhel":
+    if cluster.platform.package_manager == "dnf":
         is_open = any("open" in package.name for package in packages)
         stream = f"{major(driver)}-{'open' if is_open else 'dkms'}"
         text = f"""{given.header()}[nvidia-driver]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
-from clusterwright.provision.distribution import distribution
 from clusterwright.provision.rdma_packages import rdma_packages
 from clusterwright.provision.resources import File, Given, Resource, Unit
 
@@ -27,7 +26,7 @@ def opensm(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     found = [one for one in (rdma.subnet_managers if rdma else ()) if one.host == host.name]
     if not found:
         return ()
-    path = distribution(cluster).path(PATH)
+    path = cluster.platform.path(PATH)
     text = given.header() + TEXT.format(priority=found[0].priority)
     file = File(path=path, content=text, cost=Cost.RESTART)
     unit = () if cluster.lab else (Unit(name="opensm.service", restart_on=(file.id,), alone=True),)

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.environments import PythonEnvironment
 from clusterwright.onhost.containers import make_python
-from clusterwright.provision.distribution import distribution
-from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
+from clusterwright.provision.packages import packages
+from clusterwright.provision.resources import Directory, File, Given, Resource, Unit
 
 AFTER = ("base", "accounts", "shared_folders")
 
@@ -23,10 +23,10 @@ def python_environments(cluster: Cluster, host: Host, given: Given) -> tuple[Res
     if host.name != cluster.control.name or not wanted:
         return ()
     program = File(path=PROGRAM, content=Path(make_python.__file__).read_text(encoding="utf-8"))
-    venv = any(one.kind == "venv" for one in wanted.values()) and distribution(cluster).family == "debian"
+    venv = any(one.kind == "venv" for one in wanted.values())
     parents = sorted({str(PurePosixPath(one.path).parent) for one in wanted.values()})
     return (
-        *((Package(name="python3-venv"),) if venv else ()),
+        *(packages(cluster, "python3-venv") if venv else ()),
         program,
         *(Directory(path=parent, mode=0o1777) for parent in parents),
         *(part for name, one in wanted.items() for part in _made(cluster, name, one, given.header())),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.config.distributions import has_own
 from clusterwright.config.repositories import Repository
 from clusterwright.provision.alike import alike
-from clusterwright.provision.distribution import distribution
 from clusterwright.provision.resources import File, Given, Package, Resource
 
 AFTER: tuple[str, ...] = ()
@@ -18,11 +16,10 @@ PRIORITY = 50
 
 @alike
 def repositories(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]:
-    """The site's repositories; and EPEL on Rocky and Alma, where something comes from there."""
-    rhel = distribution(cluster).family == "rhel"
-    make = _dnf if rhel else _apt
+    """The site's repositories; and EPEL, where the distribution stands on it and something comes from there."""
+    make = {"apt": _apt, "dnf": _dnf}[cluster.platform.package_manager]
     ours = [file for name, one in cluster.software.repositories.items() for file in make(name, one, given)]
-    return (*ours, *(_epel(cluster) if rhel else ()))
+    return (*ours, *(_epel(cluster) if cluster.platform.uses_epel else ()))
 
 
 def _epel(cluster: Cluster) -> tuple[Resource, ...]:
@@ -30,7 +27,7 @@ def _epel(cluster: Cluster) -> tuple[Resource, ...]:
     environments = cluster.environments
     wanted = (
         cluster.monitoring.node_exporter
-        or has_own(cluster.os, cluster.software.slurm)
+        or cluster.platform.has_slurm(cluster.software.slurm)
         or "apptainer" in environments.containers
         or environments.modules == "lmod"
     )

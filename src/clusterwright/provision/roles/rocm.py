@@ -6,7 +6,6 @@ from clusterwright.catalog.nvswitch import vendor
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike
-from clusterwright.provision.distribution import distribution
 from clusterwright.provision.gpu_packages import gpu_packages
 from clusterwright.provision.resources import File, Given, Resource
 
@@ -37,7 +36,7 @@ def rocm(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
 
 def _pins(cluster: Cluster, given: Given) -> tuple[Resource, ...]:
     """Before the distribution's own ROCm, which Debian and Ubuntu have too (ROCm's page on the package manager)."""
-    if distribution(cluster).family == "rhel":
+    if cluster.platform.package_manager == "dnf":
         return ()
     text = f"{given.header()}\nPackage: *\nPin: release o=repo.radeon.com\nPin-Priority: 600\n"
     return (File(path=PINS, content=text, early=True),)

@@ -6,7 +6,6 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.config.storage import Nfs
 from clusterwright.provision.alike import alike
-from clusterwright.provision.distribution import distribution
 from clusterwright.provision.resources import File, Given, Resource, Unit
 
 AFTER = ("base",)
@@ -41,7 +40,7 @@ def selinux(cluster: Cluster, _host: Host, given: Given) -> tuple[Resource, ...]
     Slurm's daemons have no policy of their own on Rocky and Alma, and run unconfined; so do their programs and jobs.
     Files of ours lie where the distribution's own contexts suit: /opt, /etc, /var/lib, /run.
     """
-    if distribution(cluster).family != "rhel":
+    if not cluster.platform.has_selinux:
         return ()
     header = given.header()
     config = File(

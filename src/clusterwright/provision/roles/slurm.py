@@ -9,7 +9,7 @@ from pathlib import Path
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.onhost.provision import slurm_trial
-from clusterwright.provision.distribution import distribution, slurm_packages
+from clusterwright.provision.packages import slurm_packages
 from clusterwright.provision.render.cgroup_conf import cgroup_conf
 from clusterwright.provision.render.gres_conf import gres_conf
 from clusterwright.provision.render.slurm_conf import slurm_conf
@@ -158,7 +158,7 @@ def _fetching(cluster: Cluster, header: str) -> File:
     text = f"""{header}# Of the files that it fetches, what asks for a restart: {digest}
 SLURMD_OPTIONS="--conf-server {cluster.control.name}:{CONTROL_PORT}"
 """
-    return File(path=distribution(cluster).path("/etc/default/slurmd"), content=text, cost=Cost.RESTART)
+    return File(path=cluster.platform.path("/etc/default/slurmd"), content=text, cost=Cost.RESTART)
 
 
 def _covered(file: File, line: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.config.distributions import has_own
 from clusterwright.provision.alike import alike
 from clusterwright.provision.resources import Given, Group, Resource, User
 
@@ -17,7 +16,7 @@ SLURM_ID = (
 @alike
 def slurm_account(cluster: Cluster, _host: Host, _given: Given) -> tuple[Resource, ...]:
     """A distribution's package makes it; one of Slurm's own packaging does not."""
-    if has_own(cluster.os, cluster.software.slurm):
+    if cluster.platform.has_slurm(cluster.software.slurm):
         return ()
     group = Group(name="slurm", gid=SLURM_ID, system=True)
     return (group, User(name="slurm", uid=SLURM_ID, group="slurm", system=True))

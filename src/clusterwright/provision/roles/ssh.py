@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.provision.alike import alike
-from clusterwright.provision.distribution import Distribution, distribution
 from clusterwright.provision.render.authorized_keys import authorized_keys
 from clusterwright.provision.render.ssh_config import CLUSTER_KEYS, ssh_config
 from clusterwright.provision.resources import Directory, File, Given, Resource, Unit
@@ -62,11 +61,11 @@ def _daemon(cluster: Cluster, header: str) -> tuple[Resource, ...]:
         "PasswordAuthentication": allowed,
         "KbdInteractiveAuthentication": allowed,
     }
-    system = distribution(cluster)
-    return _folder(system, settings, header) if system.has_sshd_folder else _old(system, settings, header)
+    daemon = _by_folder if cluster.platform.has_sshd_folder else _by_unit
+    return daemon(cluster.platform.unit("ssh.service"), settings, header)
 
 
-def _folder(system: Distribution, settings: dict[str, str], header: str) -> tuple[Resource, ...]:
+def _by_folder(unit: str, settings: dict[str, str], header: str) -> tuple[Resource, ...]:
     text = (
         header
         + "\n# Keys from the cluster file are in the last place; users keep their own in the first two.\n"
@@ -74,14 +73,13 @@ def _folder(system: Distribution, settings: dict[str, str], header: str) -> tupl
     text += "".join(f"{key} {value}\n" for key, value in settings.items())
     path = "/etc/ssh/sshd_config.d/00-clusterwright.conf"
     file = File(path=path, content=text, validate=("sshd", "-t", "-f", "{}"))
-    return (file, Unit(name=system.unit("ssh.service"), restart_on=(file.id,), reload=True))
+    return (file, Unit(name=unit, restart_on=(file.id,), reload=True))
 
 
-def _old(system: Distribution, settings: dict[str, str], header: str) -> tuple[Resource, ...]:
-    """By its unit. OpenSSH 8.0 knows the last setting by its former name."""
+def _by_unit(unit: str, settings: dict[str, str], header: str) -> tuple[Resource, ...]:
+    """OpenSSH 8.0 knows the last setting by its former name."""
     former = {"KbdInteractiveAuthentication": "ChallengeResponseAuthentication"}
     options = " ".join(f'-o "{former.get(key, key)} {value}"' for key, value in settings.items())
-    unit = system.unit("ssh.service")
     text = header + OLD_UNIT.format(options=options.replace("%", "%%"))
     file = File(path=f"/etc/systemd/system/{unit}.d/clusterwright.conf", content=text)
     return (file, Unit(name=unit, restart_on=(file.id,)))

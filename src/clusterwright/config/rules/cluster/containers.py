@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from clusterwright.config.clash import Clash, is_within
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.distributions import is_rhel_kind
 
 
 def containers(cluster: Cluster) -> Iterator[Clash]:
@@ -36,9 +35,7 @@ def containers(cluster: Cluster) -> Iterator[Clash]:
 
 def _packages(cluster: Cluster) -> Iterator[Clash]:
     wanted = cluster.environments.containers
-    missing = [
-        one for one in wanted if one == "pyxis" or (one == "apptainer" and not is_rhel_kind(cluster.os))
-    ]
+    missing = [runtime for runtime in wanted if runtime not in cluster.platform.container_runtimes]
     if missing and not cluster.software.repositories:
         yield Clash(
             "container-no-package",

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
 
-# NVIDIA's driver installation guide, "Network repository installation": its name of each system.
-_SYSTEMS = {"rocky": "rhel", "alma": "rhel"}
+_NVIDIA = "https://developer.download.nvidia.com/compute/cuda/repos"  # or what a site's copy has
 
 
 def gpu_repositories(cluster: Cluster) -> Iterator[Clash]:
     """The repository is named and described; in a lab, which serves stand-ins itself, it may be left out."""
     software = cluster.software
     if software.nvidia and not (cluster.lab and software.nvidia.repository is None):
-        yield from _missing(cluster, "nvidia", software.nvidia.repository, _nvidia_url(cluster.os))
+        url = f"{_NVIDIA}/{cluster.platform.nvidia_repository}/x86_64/"
+        yield from _missing(cluster, "nvidia", software.nvidia.repository, url)
     if software.rocm:
         url = "https://repo.radeon.com/rocm/"
         yield from _missing(cluster, "rocm", software.rocm.repository, url)
@@ -33,10 +33,3 @@ def _missing(cluster: Cluster, section: str, name: str | None, url: str) -> Iter
         f"software.{section}.repository",
         (at,),
     )
-
-
-def _nvidia_url(os: str) -> str:
-    """NVIDIA's own, or what a site's copy has: ubuntu2204, debian12, rhel9."""
-    kind, _, release = os.partition("-")
-    system = _SYSTEMS.get(kind, kind) + release.replace(".", "")
-    return f"https://developer.download.nvidia.com/compute/cuda/repos/{system}/x86_64/"

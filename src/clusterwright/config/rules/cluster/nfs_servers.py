@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.distributions import is_rhel_kind
 from clusterwright.config.served import program
 from clusterwright.config.storage import Nfs
 
 
 def nfs_servers(cluster: Cluster) -> Iterator[Clash]:
-    """The kernel and nfs-ganesha want the same port; Rocky and Alma have no packages of the latter."""
+    """The kernel and nfs-ganesha want the same port; not every distribution has packages of the latter."""
     ours = {name for group in cluster.nodes.values() for name in group.names()}
     first: dict[str, tuple[str, str]] = {}
     for name, folder in cluster.storage.items():
@@ -25,7 +24,7 @@ def nfs_servers(cluster: Cluster) -> Iterator[Clash]:
                 f"{folder.server} is to serve `{other}` by {before} and `{name}` by {said}; one has the port"
             )
             yield Clash("two-servers", message, f"set server_program to {before}", (at, ("storage", other)))
-        if said == "ganesha" and is_rhel_kind(cluster.os) and not cluster.software.repositories:
+        if said == "ganesha" and not (cluster.platform.has_ganesha or cluster.software.repositories):
             message = f"{cluster.os} has no package of nfs-ganesha"
             mend = "name a repository that has it in software.repositories, or set server_program to kernel"
             yield Clash("ganesha-no-package", message, mend, (at, ("software",)))

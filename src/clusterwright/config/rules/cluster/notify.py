@@ -8,9 +8,6 @@ from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.receivers import Email, Zabbix
 
-# Alertmanager reads a mail password from a file since 0.25; Ubuntu 22.04 has 0.23.
-NO_MAIL_PASSWORD = frozenset({"ubuntu-22.04"})
-
 
 def notify(cluster: Cluster) -> Iterator[Clash]:
     """Who is told is one of the receivers, and there is a Prometheus that raises alerts."""
@@ -54,7 +51,7 @@ def _mail(cluster: Cluster, name: str, one: Email) -> Iterator[Clash]:
             "give both user and secret_file, or neither",
             (at,),
         )
-    if one.secret_file is not None and cluster.os in NO_MAIL_PASSWORD:
+    if one.secret_file is not None and not cluster.platform.has_alertmanager_mail_password_file:
         yield Clash(
             "receiver-mail-login",
             f"the Alertmanager of {cluster.os} reads no mail password from a file",

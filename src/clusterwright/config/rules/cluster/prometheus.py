@@ -6,24 +6,20 @@ from collections.abc import Iterator
 
 from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.distributions import is_rhel_kind
-
-TOO_OLD = frozenset(
-    {"ubuntu-20.04"}
-)  # Prometheus 2.15 and Alertmanager 0.15: no matchers, no secrets in files
+from clusterwright.platforms import platforms
 
 
 def prometheus(cluster: Cluster) -> Iterator[Clash]:
-    """Rocky and Alma have none, and Ubuntu 20.04's are too old."""
+    """Some have none, and those of some are too old."""
     if not cluster.monitoring.prometheus:
         return
     at = (("monitoring", "prometheus"), ("os",))
-    if cluster.os in TOO_OLD:
-        message = (
-            f"{cluster.os} has Prometheus 2.15 and Alertmanager 0.15, which are too old for what we write"
-        )
-        yield Clash("prometheus-no-package", message, "use Ubuntu 22.04 or later, or Debian 12", at)
-    if is_rhel_kind(cluster.os):
+    old = cluster.platform.old_prometheus
+    if old:
+        message = f"{cluster.os} has {old}, which are too old for what we write"
+        able = [one.name for one in platforms() if one.has_prometheus and not one.old_prometheus]
+        yield Clash("prometheus-no-package", message, f"use one of {', '.join(able)}", at)
+    if not cluster.platform.has_prometheus:
         yield Clash(
             "prometheus-no-package",
             f"{cluster.os} has no packages of Prometheus and Alertmanager",

@@ -11,11 +11,6 @@ from clusterwright.config.source import Loc
 
 # Slurm's release notes: topology/block came with 23.11, cgroup/v2 with 22.05.
 _BLOCK, _CGROUP2 = (23, 11), (22, 5)
-# systemd 256 (its NEWS) no longer starts on control groups of version 1; Debian 13 has 257.
-_ONLY_CGROUP2 = {"debian-13"}
-# Start on control groups v2 unless the kernel's command line says otherwise: Debian since 11, Ubuntu since 21.10,
-# Red Hat's kind since 9 (each distribution's release notes).
-_STARTS_CGROUP2 = {"debian-12", "debian-13", "ubuntu-22.04", "ubuntu-24.04", "rocky-9", "alma-9"}
 
 
 def slurm_release(cluster: Cluster) -> Iterator[Clash]:
@@ -25,7 +20,7 @@ def slurm_release(cluster: Cluster) -> Iterator[Clash]:
         yield _too_old(version, "topology: block", "23.11", ("slurm", "topology"), "take the line out")
     if slurm.cgroup == "v2" and _older(version, _CGROUP2):
         yield _too_old(version, "cgroup: v2", "22.05", ("slurm", "cgroup"), "write v1")
-    if slurm.cgroup == "auto" and _older(version, _CGROUP2) and cluster.os in _STARTS_CGROUP2:
+    if slurm.cgroup == "auto" and _older(version, _CGROUP2) and cluster.platform.default_cgroup == "v2":
         yield Clash(
             "slurm-needs-cgroup-v1",
             f"{cluster.os} starts on control groups v2, and Slurm {version} knows version 1 only",
@@ -33,7 +28,7 @@ def slurm_release(cluster: Cluster) -> Iterator[Clash]:
             "or set software.slurm to 22.05 or later",
             (("os",), ("software", "slurm")),
         )
-    if slurm.cgroup == "v1" and cluster.os in _ONLY_CGROUP2:
+    if slurm.cgroup == "v1" and not cluster.platform.has_cgroup_v1:
         yield Clash(
             "no-cgroup-v1",
             f"{cluster.os} no longer starts with control groups of version 1",

@@ -1,0 +1,52 @@
+"""The releases there are: one file each in this folder, whose name is what `os` of a cluster file says."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clusterwright.platforms.platform import Platform
+
+RELEASES = Path(__file__).parent
+FAMILIES = RELEASES / "families"  # what releases share; no host runs one
+
+DEFAULT, EXAMPLE = "debian-12", "ubuntu-22.04"  # of `os`
+
+
+def platform_names() -> tuple[str, ...]:
+    """All of them, sorted."""
+    return tuple(sorted(file.stem for file in RELEASES.glob("*.toml")))
+
+
+@cache
+def platform(name: str) -> Platform:
+    """The release of that name.
+
+    Raises:
+        FileNotFoundError: no file has that name.
+        ValidationError: a field of it is missing, unknown, or of another type.
+    """
+    return Platform(name=name, **_values(name))
+
+
+def platforms() -> tuple[Platform, ...]:
+    """All of them, by name."""
+    return tuple(map(platform, platform_names()))
+
+
+@cache
+def names_by_os_release() -> dict[str, str]:
+    """The name of each by what its hosts call it: `almalinux-9` is alma-9."""
+    return {f"{one.os_release_id}-{one.os_release_version}": one.name for one in platforms()}
+
+
+def _values(name: str) -> dict[str, Any]:
+    """The file's values, over those of the file that it is `like`; tables are joined key by key."""
+    file = f"{name}.toml"
+    folder = RELEASES if (RELEASES / file).exists() else FAMILIES
+    own = tomllib.loads((folder / file).read_text(encoding="utf-8"))
+    base = _values(own.pop("like")) if "like" in own else {}
+    joined = {key: base[key] | value for key, value in own.items() if isinstance(value, dict) and key in base}
+    return base | own | joined
