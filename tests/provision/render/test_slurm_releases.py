@@ -2,6 +2,7 @@
 
 import pytest
 
+from clusterwright.platforms import platform
 from clusterwright.provision.render import slurm_releases as changed
 
 
@@ -32,9 +33,9 @@ from clusterwright.provision.render import slurm_releases as changed
         (lambda of: changed.cgroup_plugin(of, "v1"), "21.08", ""),
         (lambda of: changed.cgroup_plugin(of, "v1"), "22.05", "cgroup/v1"),
         (lambda of: changed.cgroup_plugin(of, "auto"), "26.05", ""),
-        (lambda of: changed.enable_controllers(of, "v2", "rocky-8"), "22.05", False),
-        (lambda of: changed.enable_controllers(of, "v2", "rocky-8"), "23.02", True),
-        (lambda of: changed.enable_controllers(of, "v2", "rocky-9"), "23.02", False),
+        (lambda of: changed.enable_controllers(of, "v2", platform("rocky-8")), "22.05", False),
+        (lambda of: changed.enable_controllers(of, "v2", platform("rocky-8")), "23.02", True),
+        (lambda of: changed.enable_controllers(of, "v2", platform("rocky-9")), "23.02", False),
         (changed.reconfigures_by_new_process, "23.02", False),
         (changed.reconfigures_by_new_process, "23.11", True),
     ],
