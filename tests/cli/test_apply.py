@@ -1,5 +1,6 @@
 """`wright apply` and `wright render` as a user meets them."""
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from clusterwright.edge.fakes import FakeRemote
 from clusterwright.errors import WrightError
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.action import Action
-from clusterwright.provision.report import Change, HostReport, Report
+from clusterwright.provision.report import Change, HostReport, Report, Timing
 from clusterwright.provision.rollback import Listed, Undoable
 
 CLUSTER = load_cluster(Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml")
@@ -51,6 +52,30 @@ def test_without_a_terminal_nothing_is_agreed_to(monkeypatch, tmp_path):
             Asking(yes=False, quiet=True)(Report((HostReport("a1", (CHANGE,)),), dry=True))
 
     assert error.value.exit_code == 2
+
+
+def test_where_the_time_went_is_shown_only_when_asked(capsys):
+    """A row for each step that took a moment, as a table and in the JSON."""
+    times = (
+        Timing("check", "connect", 0.123),
+        Timing("apply", "start units", 1.5),
+        Timing("apply", "facts", 0.001),
+    )
+    report = Report((HostReport("a1", timings=times),), dry=False, seconds=2.0)
+    show(report, "wright apply c", after="", shown=True, json=False, timings=True)
+    table = capsys.readouterr().out
+    show(report, "wright apply c", after="", shown=True, json=False)
+    without = capsys.readouterr().out
+    show(report, "wright apply c", after="", shown=True, json=True, timings=True)
+    (host,) = json.loads(capsys.readouterr().out)["hosts"]
+
+    rows = [line.split() for line in table.splitlines()]
+    assert rows == [
+        ["host", "phase", "step", "seconds"], ["a1", "check", "connect", "0.12"],
+        ["a1", "apply", "start", "units", "1.50"],
+    ]  # fmt: skip
+    assert without == ""
+    assert host["timings"][1] == {"phase": "apply", "step": "start units", "seconds": 1.5}
 
 
 def test_the_outcome_names_what_failed_and_what_is_next(capsys):

@@ -48,6 +48,7 @@ class Hosts:
             "error": "",
             "stale": order["mode"] == "apply" and host in self.stale,
             "sum": f"sum-{host}",
+            "timings": {"compare": 0.25},
         }
         return f"Welcome to {host}!\n{ANSWER}{json.dumps(answer)}\n"
 
@@ -219,3 +220,16 @@ def test_the_connection_of_a_cluster_knows_who_needs_sudo(cluster, altered):
     assert remote_of(cluster).sudo is False
     assert remote_of(altered({"lab": None})).sudo is False
     assert remote_of(altered({"lab": None, "ssh.user": "ops"})).sudo is True
+
+
+def test_every_step_of_every_host_is_timed(cluster):
+    """Before ssh, on the host as it says, and the wait for the others; of the look and of the apply."""
+    report = apply(cluster, "c", Hosts().remote, clock=FakeClock())
+
+    for host in report.hosts:
+        assert [(one.phase, one.step) for one in host.timings] == [
+            ("check", "render"), ("check", "connect"), ("check", "compare"), ("all", "wait for other hosts"),
+            ("apply", "render"), ("apply", "connect"), ("apply", "compare"), ("all", "wait for other hosts"),
+        ]  # fmt: skip
+        assert host.timings[2].seconds == 0.25
+    assert not any(host.timings for host in report.without_timings().hosts)

@@ -20,6 +20,7 @@ from clusterwright.provision.roles.training import LIBRARY
 from clusterwright.provision.rollback import Listed, Undoable
 from clusterwright.units import QuantityError, parse_duration
 
+SHORT_S = 0.005  # a step that took less is left out of the table
 FEW = 3  # so many files of one folder are named one by one, more are counted
 
 
@@ -95,8 +96,9 @@ def plan_lines(actions: Iterable[Action]) -> list[str]:
     return lines
 
 
-def show(report: Report, again: str, *, after: str, shown: bool, json: bool) -> None:
-    """The outcome: what failed where, the counts, and what to do next."""
+def show(report: Report, again: str, *, after: str, shown: bool, json: bool, timings: bool = False) -> None:
+    """The outcome: what failed where, the counts, where the time went if asked, and what to do next."""
+    report = report if timings else report.without_timings()
     if json:
         show_json(report)
         return
@@ -113,10 +115,23 @@ def show(report: Report, again: str, *, after: str, shown: bool, json: bool) -> 
         counts = f"{report.pending} changes pending"
     reached = sum(host.ok and host.reached for host in report.hosts)
     say(f"{counts}; {reached} of {len(report.hosts)} hosts; {report.seconds:.1f} s")
+    show_timings(report)
     if not report.ok:
         say(f"next: mend what is said above, then again: {again}")
     else:
         say(f"next: {again if (report.dry and report.pending) or report.left_out else after}")
+
+
+def show_timings(report: Report) -> None:
+    """Where the time went; hosts without timings have no rows."""
+    rows = [
+        (host.host, one.phase, one.step, f"{one.seconds:.2f}")
+        for host in report.hosts
+        for one in host.timings
+        if one.seconds >= SHORT_S
+    ]
+    if rows:
+        show_table(("host", "phase", "step", "seconds"), rows)
 
 
 def exit_of(report: Report, *, exit_code: bool) -> int:

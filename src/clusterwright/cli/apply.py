@@ -17,6 +17,7 @@ def apply(
     dry_run: Annotated[bool, Parameter(alias="-n", negative="")] = False,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
     gently: Gently = USUALLY,
+    timings: Annotated[bool, Parameter(negative="")] = False,
     exit_code: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
@@ -32,6 +33,8 @@ def apply(
         Do not ask.
     gently
         How gently hosts are changed.
+    timings
+        Show where the time went, host by host and step by step, from the connection to the wait for other hosts.
     exit_code
         Exit with 3 when changes are pending: with --dry-run, or on hosts that were left out.
     json
@@ -48,5 +51,7 @@ def apply(
     care = _apply.care(gently, spec, remote)
     report = run(spec, str(cluster), remote, dry_run=dry_run, agree=asking, care=care)
     again = f"wright apply {cluster}"
-    _apply.show(report, again, after=f"wright check {cluster}", shown=asking.shown, json=json)
+    _apply.show(
+        report, again, after=f"wright check {cluster}", shown=asking.shown, json=json, timings=timings
+    )
     return _apply.exit_of(report, exit_code=exit_code)

@@ -11,7 +11,7 @@ from clusterwright.edge.ssh import fan_out
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.provision.drain import Drains, Say
 from clusterwright.provision.reboot import BOOT_S, Look, Reboots, nothing_wrong
-from clusterwright.provision.report import HostReport, Report
+from clusterwright.provision.report import HostReport, Report, Timing
 from clusterwright.provision.waves import batch_size, waves
 from clusterwright.provision.way_back import way_back
 from clusterwright.provision.work import Work
@@ -59,7 +59,7 @@ def carry_out(
     started = work.clock.monotonic()
     batch_size(care.batch, 1)  # refused before any host is asked
     drains = Drains(work.cluster, work.remote, work.clock, care.wait_s, care.say, work.when)
-    looked = fan_out(list(hosts), lambda host: way_back(work.cluster, work.ask(host, "check")))
+    looked = _waited(work, hosts, lambda host: way_back(work.cluster, work.ask(host, "check")))
     seen = _left_out(looked, drains, care)
     shown = {host: _clock(report, final=False) for host, report in seen.items()}
     report = _report(work, shown, started, dry=True)
@@ -79,6 +79,16 @@ def carry_out(
         _give_back(seen, drains, seen)
     seen = {host: _clock(one, final=True) for host, one in seen.items()}
     return _report(work, seen, started, dry=not to_do)
+
+
+def _waited(work: Work, hosts: Iterable[str], ask: Callable[[str], HostReport]) -> dict[str, HostReport]:
+    """What each host answers, all of them at the same time; how long each waited for the last is in its timings."""
+    done = fan_out(hosts, lambda host: (ask(host), work.clock.monotonic()))
+    end = work.clock.monotonic()
+    return {
+        host: replace(one, timings=(*one.timings, Timing("all", "wait for other hosts", end - at)))
+        for host, (one, at) in done.items()
+    }
 
 
 def _report(work: Work, seen: dict[str, HostReport], started: float, *, dry: bool) -> Report:
@@ -125,7 +135,7 @@ def _batch(
     if wanting and care.empties:
         found = _emptied(wanting, plans, drains, care)
     ready = [name for name in batch if name not in found]
-    found.update(fan_out(ready, lambda host: _act(work, plans[host], host)))
+    found.update(_waited(work, ready, lambda host: _act(work, plans[host], host)))
     emptied = [name for name in wanting if name in ready and care.empties]
     found.update(_rebooted(work, {name: found[name] for name in emptied}, care))
     if emptied:
@@ -216,6 +226,7 @@ def _act(work: Work, seen: HostReport, host: str) -> HostReport:
         lost_ids=seen.lost_ids,
         seconds=seen.seconds + report.seconds,
         interrupted=seen.interrupted,
+        timings=(*seen.timings, *report.timings),
     )
     if not report.reached or not report.sum:  # what was wanted there is still known
         report = replace(report, changes=seen.changes)

@@ -35,6 +35,15 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Timing:
+    """The seconds of one step on one host; `phase` is check, fetch or apply."""
+
+    phase: str
+    step: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class HostReport:
     """One host: what it needs, what was done, and what went wrong there, if anything."""
 
@@ -59,6 +68,7 @@ class HostReport:
     )  # sets of packages that cannot be had there, and why
     lost_ids: tuple[str, ...] = ()  # those packages
     clock_off_s: float = 0.0  # ahead of the clock of the machine that applies
+    timings: tuple[Timing, ...] = ()
     undoes: tuple[
         tuple[str, str, str, int], ...
     ] = ()  # applies that can be undone: when, source, to, changed
@@ -111,6 +121,10 @@ class Report:
     def restarts(self) -> int:
         """Units that were running and were started anew."""
         return sum(host.restarts for host in self.hosts)
+
+    def without_timings(self) -> Report:
+        """The same without the seconds of each step."""
+        return replace(self, hosts=tuple(replace(host, timings=()) for host in self.hosts))
 
     @property
     def unreached(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.onhost.provision.change import Verb
 from clusterwright.platforms import names_by_os_release
 from clusterwright.provision.bundle import Order, bundle
-from clusterwright.provision.report import Change, HostReport
+from clusterwright.provision.report import Change, HostReport, Timing
 from clusterwright.provision.resources import Resource
 
 Mode = Literal["check", "fetch", "apply", "list"]
@@ -49,6 +49,7 @@ class Work:
 
     def ask(self, host: str, mode: Mode, expect: str = "", leave: Mapping[str, str] = NOTHING) -> HostReport:
         """One ssh."""
+        began = self.clock.monotonic()
         order = Order(
             mode,
             self.source,
@@ -62,10 +63,18 @@ class Work:
             patience_s=PATIENCE_S,
         )
         data = bundle(order, self.resources(host), self.shared)
-        sent = self.clock.now()
+        sent, render_s = self.clock.now(), self.clock.monotonic() - began
         limit_s = ACT_S if mode in ("apply", "fetch") else LOOK_S
         done = Host(self.remote, host).run_program(PROVISION, stdin=data, root=True, timeout_s=limit_s)
-        return read_answer(host, done, sent, self.clock.now())
+        report = read_answer(host, done, sent, self.clock.now())
+        return replace(report, timings=_timings(mode, done.seconds, report.timings, render_s))
+
+
+def _timings(phase: str, ssh_s: float, on_host: tuple[Timing, ...], render_s: float) -> tuple[Timing, ...]:
+    """The steps on the host and before it; what ssh took beyond them is its connection and Python's start."""
+    connect_s = max(0.0, ssh_s - sum(one.seconds for one in on_host))
+    before = (Timing(phase, "render", render_s), Timing(phase, "connect", connect_s))
+    return (*before, *(replace(one, phase=phase) for one in on_host))
 
 
 def stamp(clock: Clock) -> str:
@@ -101,6 +110,7 @@ def read_answer(host: str, done: Done, sent: float = 0.0, came: float = 0.0) -> 
         owes=tuple(facts.get("owes", ())),
         lost=answer.get("lost", {}),
         lost_ids=tuple(answer.get("lost_ids", ())),
+        timings=tuple(Timing("", name, seconds) for name, seconds in answer.get("timings", {}).items()),
         clock_off_s=_off(facts.get("now"), sent, came),
         undoes=tuple(
             (row["when"], row["source"], row["to"], row["changed"]) for row in answer.get("applies", ())

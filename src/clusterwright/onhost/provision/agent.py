@@ -36,6 +36,7 @@ from clusterwright.onhost.provision.disk import sync_disk, write_private
 from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read
 from clusterwright.onhost.provision.plan import of_kinds, plan
 from clusterwright.onhost.provision.storage import disks
+from clusterwright.onhost.provision.timings import rows, step
 
 ANSWER = "clusterwright-answer:"
 DISTURBS = ("drain", "reboot", "rebuild")  # costs that want a host on which no job runs
@@ -62,8 +63,9 @@ def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
     """
     if not changes:
         return None
-    undo.begin(host)
-    files.sweep(host)
+    with step("keep for rollback"):
+        undo.begin(host)
+        files.sweep(host)
     late = [change for change in changes if change["id"].partition(":")[0] in ("systemd", "unit", "records")]
     ours = [change for change in changes if change not in late]
     with open(host.at(STATE + "/journal.jsonl"), "a") as journal:
@@ -74,11 +76,13 @@ def apply(host: Host, changes: List[Json], make: Make) -> Optional[ChangeError]:
             steps(host, sets.without(host, list(group), lost), make, journal)
         late = sets.without(host, late, lost)
         keep(host, late)
-        for folder in {os.stat(folder).st_dev: folder for folder in host.touched}.values():
-            sync_disk(folder)
+        with step("sync disk"):
+            for folder in {os.stat(folder).st_dev: folder for folder in host.touched}.values():
+                sync_disk(folder)
         return settle(host, late, journal) or lost_error(lost)
 
 
+@step("fetch packages")
 def lost_sets(host: Host) -> Dict[str, str]:
     """Sets of packages that cannot be had, as was found before this host was drained or is now, and why."""
     known = host.bundle.get("leave") or {}
@@ -114,6 +118,7 @@ def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[Chan
     return trouble
 
 
+@step("keep for rollback")
 def keep(host: Host, changes: List[Json]) -> None:
     """All that is about to change, as it is now."""
     known = len(host.kept)
@@ -146,8 +151,10 @@ def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> No
         try:
             for trial in [one for one in trials if change["id"] in one["files"]]:
                 trials.remove(trial)
-                files.try_out(host, trial)
-            make(host, change)
+                with step(trial["id"]):
+                    files.try_out(host, trial)
+            with step(change["id"]):
+                make(host, change)
         except (ChangeError, OSError) as why:
             blame = why.blame if isinstance(why, ChangeError) else "change"
             raise ChangeError(f"{change['id']}: {why}", blame) from why
@@ -207,6 +214,7 @@ def note(journal: "IO[str]", entry: Json, *, lasting: bool = False) -> None:
         os.fsync(journal.fileno())
 
 
+@step("write the receipt")
 def write_receipt(host: Host, changes: List[Json]) -> None:
     """What we keep on this host, so that drift is seen and what is gone can be removed; the journal ends."""
     back = host.bundle.get("to", "")
@@ -236,6 +244,7 @@ def receipt_of(host: Host) -> Json:
     }
 
 
+@step("facts")
 def facts(host: Host) -> Json:
     """What the one who applies should know of this host."""
     came_from, _, reached_at, reached_port = (os.environ.get("SSH_CONNECTION", "").split() + [""] * 4)[:4]
@@ -268,6 +277,7 @@ def act(bundle: Json) -> Json:
         with_lock(host, answer)
     except (ChangeError, OSError) as why:
         answer["error"], answer["blame"] = troubles.told(host, why)
+    answer["timings"] = rows()
     answer["facts"].update(now=time.time(), boot=reboots.boot_id(), owes=reboots.owed(host))
     return answer
 
@@ -275,7 +285,8 @@ def act(bundle: Json) -> Json:
 def with_lock(host: Host, answer: Json) -> None:
     """The work itself, while nobody else is at it."""
     troubles.refuse_other_system(host)
-    lock = locked(host) if host.bundle["mode"] == "apply" else others_are_done(host)
+    with step("wait for another apply"):
+        lock = locked(host) if host.bundle["mode"] == "apply" else others_are_done(host)
     try:
         answer.update(work(host, answer))
     finally:
@@ -291,7 +302,8 @@ def work(host: Host, answer: Json) -> Json:
         lost = sets.fetch(host)
         return {"lost": lost, "lost_ids": sets.ids(host, lost)}
     back = bool(host.bundle.get("to"))
-    answer["changes"] = changes = (rollback.plan if back else plan)(host)
+    with step("compare"):
+        answer["changes"] = changes = (rollback.plan if back else plan)(host)
     answer["sum"] = sum_of(changes)
     stale = bool(host.bundle["expect"]) and not set(answer["sum"].split()) <= {
         "-",
@@ -375,5 +387,6 @@ def wait_for(host: Host, handle: int, how: int) -> None:
 def main() -> None:
     """The bundle comes on stdin, compressed; the answer goes to stdout on a line of its own."""
     os.umask(0o022)
-    bundle = json.loads(zlib.decompress(sys.stdin.buffer.read()).decode())
+    with step("read the order"):
+        bundle = json.loads(zlib.decompress(sys.stdin.buffer.read()).decode())
     sys.stdout.write(f"\n{ANSWER}{json.dumps(act(bundle))}\n")

@@ -11,6 +11,7 @@ from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.derive import derived
 from clusterwright.onhost.provision.host import ChangeError, Host, Json, read
 from clusterwright.onhost.provision.storage import disks, mountpoint
+from clusterwright.onhost.provision.timings import step
 
 Look = Callable[[Host, Json], Optional[Json]]
 
@@ -36,10 +37,13 @@ READ_UNIT_FILES = dict(new_change("read the unit files again", Verb.DAEMON_RELOA
 def plan(host: Host) -> List[Json]:
     """Every change, in the order in which it is made: packages, resources, what is gone, units, records."""
     if of_kinds(host, ("derived",)):  # most files ask for none: what works them out is not even loaded there
-        derived.work_out(host)
-    asked = records.begin(host) if of_kinds(host, ("records",)) else {}
+        with step("derived files"):
+            derived.work_out(host)
+    with step("read records"):
+        asked = records.begin(host) if of_kinds(host, ("records",)) else {}
     early = [resource for resource in of_kinds(host, ("file",)) if resource["early"]]
-    changes = looked(host, early) + packages.look_packages(host)
+    with step("compare packages"):
+        changes = looked(host, early) + packages.look_packages(host)
     changes += looked(host, [resource for resource in of_kinds(host, LOOK) if resource not in early])
     changes += system.gone_users(host) + gone_units(host) + gone_files(host)
     changes += unit_changes(host, of_kinds(host, ("unit",)), changes)
@@ -68,6 +72,7 @@ def look(host: Host, resource: Json) -> Optional[Json]:
         raise ChangeError(f"{resource['id']}: {why}", "host") from why
 
 
+@step("compare units")
 def unit_changes(host: Host, wanted: List[Json], before: List[Json]) -> List[Json]:
     """The unit files read again where systemd has old ones, then each unit that wants something.
 

@@ -26,6 +26,7 @@ from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read
 from clusterwright.onhost.provision.sacctmgr import READY_S, Asked, answers, ask, read_answers
 from clusterwright.onhost.provision.storage import quotas
+from clusterwright.onhost.provision.timings import step
 
 MEMORY = STATE + "/records.json"
 
@@ -109,7 +110,8 @@ def do_all(host: Host, due: List[Json], changes: List[Json]) -> Optional[ChangeE
     failed = None
     for resource in due:
         try:
-            do(host, resource, [change for change in changes if change["id"] == resource["id"]])
+            with step(resource["id"]):
+                do(host, resource, [change for change in changes if change["id"] == resource["id"]])
         except (ChangeError, OSError) as why:
             blame = why.blame if isinstance(why, ChangeError) else "host"
             failed = failed or ChangeError(f"{resource['id']}: {why}", blame)

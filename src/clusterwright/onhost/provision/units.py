@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence, Set
 
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import ChangeError, Json, must, run
+from clusterwright.onhost.provision.timings import step
 
 SHOWN = ("LoadState", "ActiveState", "UnitFileState", "NeedDaemonReload")
 SETTLE_S = 0.7  # slurmd with a key that it does not know was gone after 0.05 to 0.3 s (2 busy cores)
@@ -85,11 +86,14 @@ def do_units(
     started = [name for name, does in verbs.items() if does & {Verb.START, Verb.RESTART}]
     reloaded = [name for name, does in verbs.items() if Verb.RELOAD in does]
     if enabled:
-        must(["systemctl", "enable", "--quiet", "--no-reload", "--", *enabled])
+        with step("enable units"):
+            must(["systemctl", "enable", "--quiet", "--no-reload", "--", *enabled])
     states = show(list(verbs) if new_files and not read_again else [])
     if read_again or any(state.get("NeedDaemonReload") == "yes" for state in states.values()):
-        must(["systemctl", "daemon-reload"])
-    said = [ask_for("restart", started), ask_for("reload-or-restart", reloaded)]
+        with step("daemon-reload"):
+            must(["systemctl", "daemon-reload"])
+    with step("start units"):
+        said = [ask_for("restart", started), ask_for("reload-or-restart", reloaded)]
     trouble = expect_running(started + reloaded, "".join(said), alone, wait_s)
     for change in changes:
         for other in change["replaces"]:
@@ -108,7 +112,8 @@ def expect_running(
 ) -> Optional[ChangeError]:
     """A daemon that dies of what it read does so at once, when systemd has already called it started."""
     if names:
-        time.sleep(wait_s)
+        with step("wait for units to settle"):
+            time.sleep(wait_s)
     trouble = None
     for name, state in show(names).items():
         if state.get("ActiveState") != "active":
