@@ -10,8 +10,9 @@ from clusterwright.heal.journal import Journal
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import rules
-from clusterwright.heal.seen import Finding, Job, Node, Seen
+from clusterwright.heal.seen import Finding, HostStatus, JobStatus, Seen
 from clusterwright.heal.slurm_text import reason_code
+from clusterwright.slurm.states import parse_node_state
 
 CHECKS = frozenset(name for rule in rules() for name in rule.proof)
 # What mends a fault, by the check that finds it: the others stay until a person has mended them.
@@ -37,7 +38,9 @@ class World:
     def __post_init__(self):
         """Every host takes jobs."""
         names = [f"n{number}" for number in range(1, self.hosts + 1)]
-        self.nodes = {name: Node(name, frozenset({"IDLE"}), partitions=("train",)) for name in names}
+        self.nodes = {
+            name: HostStatus(name, parse_node_state("IDLE"), partitions=("train",)) for name in names
+        }
         self.policy = replace(self.policy, hosts=frozenset(names))
         self.journal = Journal(Path(":memory:"))
 
@@ -49,22 +52,24 @@ class World:
     def hold(self, host, who, reason="because"):
         """Somebody drains it."""
         node = self.nodes[host]
-        self.nodes[host] = replace(node, states=frozenset({"IDLE", "DRAIN"}), holder=who, reason=reason)
+        self.nodes[host] = replace(node, state=parse_node_state("IDLE+DRAIN"), holder=who, reason=reason)
 
     def free(self, host):
         """Back in service."""
         node = self.nodes[host]
-        self.nodes[host] = replace(node, states=frozenset({"IDLE"}), holder="free", reason="")
+        self.nodes[host] = replace(node, state=parse_node_state("IDLE"), holder="free", reason="")
 
     def down(self, host):
         """Its power is gone, and Slurm has found out."""
         node = self.nodes[host]
-        self.nodes[host] = replace(node, states=frozenset({"DOWN"}), holder="slurm", reason="Not responding")
+        self.nodes[host] = replace(
+            node, state=parse_node_state("DOWN"), holder="slurm", reason="Not responding"
+        )
         self.faults.setdefault(host, set()).add("ssh")
 
     def job(self, id_, *hosts, again=True):
         """A job runs there."""
-        self.jobs[id_] = Job(id_, "RUNNING", hosts, again=again)
+        self.jobs[id_] = JobStatus(id_, "RUNNING", hosts, again=again)
         for host in hosts:
             self.nodes[host] = self.nodes[host].holding((*self.nodes[host].jobs, id_))
 

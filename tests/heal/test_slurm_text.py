@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from clusterwright.check.drains import drain
-from clusterwright.heal.seen import Node
+from clusterwright.heal.seen import HostStatus
 from clusterwright.heal.slurm_text import findings_of, jobs_of, node_of, nodes_of, with_record
 
 SIGNED = "[root@2026-11-23T03:00:00]"
@@ -51,7 +51,7 @@ def test_a_node_as_slurm_prints_it(text, holder, out, answers):
     node = node_of(text)
 
     assert (node.name, node.partitions) == ("n1", ("train", "all"))
-    assert (node.holder, node.out, node.answers) == (holder, out, answers)
+    assert (node.holder, node.out, node.state.is_up) == (holder, out, answers)
 
 
 def test_a_host_that_is_being_booted_is_left_alone():
@@ -88,7 +88,7 @@ def test_nothing_and_nonsense_are_no_hosts():
     """What is not Slurm's is passed over."""
     assert nodes_of("", {}) == {}
     assert nodes_of("error: slurm\n\n", {}) == {}
-    assert isinstance(node_of("NodeName=x"), Node)
+    assert isinstance(node_of("NodeName=x"), HostStatus)
 
 
 def test_why_says_that_heal_has_it():

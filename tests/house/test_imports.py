@@ -3,26 +3,32 @@
 import pytest
 
 STAGES = [
-    "errors", "units", "drawing", "platforms", "onhost", "edge", "catalog", "config", "plan", "provision", "check",
-    "runtime", "launch", "monitor", "diagnose", "heal", "lab", "cli",
+    "errors", "units", "drawing", "platforms", "slurm", "onhost", "edge", "catalog", "config", "plan", "provision",
+    "check", "runtime", "launch", "monitor", "diagnose", "heal", "lab", "cli",
 ]  # fmt: skip
 NEVER = {("config", "edge"), ("catalog", "edge"), ("plan", "edge")}
 LIB = "clusterwright.onhost.lib"  # what every program on a host may lean on, and the runtime
 ON_HOSTS = {
     "onhost/adapters": ("clusterwright.onhost.adapters", "clusterwright.onhost.supervisor"),
     "onhost/lib": (),
-    "onhost/exporter": ("clusterwright.onhost.exporter", "clusterwright.onhost.supervisor.ledger"),
+    "onhost/exporter": (
+        "clusterwright.onhost.exporter",
+        "clusterwright.onhost.supervisor.ledger",
+        "clusterwright.slurm",
+    ),
     "onhost/notify": ("clusterwright.onhost.notify",),
     "onhost/provision": ("clusterwright.onhost.provision",),
     "onhost/supervisor": ("clusterwright.onhost.supervisor",),
     "onhost/trackers": ("clusterwright.onhost.trackers", "clusterwright.onhost.supervisor"),
-    "onhost": ("clusterwright.onhost",),
+    "onhost": ("clusterwright.onhost", "clusterwright.slurm"),
+    "slurm": ("clusterwright.slurm",),
     "runtime": ("clusterwright.runtime",),
 }
 PURE = (
-    "config", "plan", "provision/render", "provision/roles", "provision/change", "check/checks", "check/bench/kinds",
-    "check/bench/parsers", "check/report", "monitor/picture", "diagnose/judge", "heal/decide", "diagnose/pending",
-    "diagnose/node", "monitor/records", "monitor/simulate", "monitor/report", "platforms",
+    "config", "slurm", "plan", "provision/render", "provision/roles", "provision/change", "check/checks",
+    "check/bench/kinds", "check/bench/parsers", "check/report", "monitor/picture", "diagnose/judge",
+    "heal/decide", "diagnose/pending", "diagnose/node", "monitor/records", "monitor/simulate", "monitor/report",
+    "platforms",
 )  # fmt: skip
 PURE_EXCEPT = {"config/load.py"}  # reads the file it is given
 IMPURE = {
@@ -47,7 +53,7 @@ def test_a_stage_imports_only_stages_to_its_left(source):
             if own not in STAGES or other in (None, own):
                 continue
             leftwards = STAGES.index(other) < STAGES.index(own) and (own, other) not in NEVER
-            if own in {"errors", "units", "drawing", "platforms"} or not leftwards:
+            if own in {"errors", "units", "drawing", "platforms", "slurm"} or not leftwards:
                 wrong.append(f"{module.name}:{line}: {own} imports {name}")
 
     assert wrong == []

@@ -1,5 +1,6 @@
-from clusterwright.edge.slurm import parse_queue
+from clusterwright.edge.slurm import FIELDS
 from clusterwright.launch.listing import rows
+from clusterwright.slurm.jobs import parse_queue
 
 QUEUE = """10|alice|PENDING|0:00|30:00|3||Dependency|gpt-20261121-131500
 9|alice|RUNNING|2:58|30:00|3|gpu-node[1,3-4]|None|gpt-20261121-131500
@@ -21,7 +22,7 @@ FOLDERS = [
 
 def test_queue_and_runs_are_one_list():
     """Slurm's states come first, then runs that ended."""
-    by_job = {(row.job_id, row.run): row for row in rows(parse_queue(QUEUE), FOLDERS)}
+    by_job = {(row.job_id, row.run): row for row in rows(parse_queue(QUEUE, FIELDS), FOLDERS)}
 
     assert by_job["9", "gpt-20261121-131500"].step == 30
     assert by_job["10", "gpt-20261121-131500"].why.startswith("stands by")

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import replace
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.picture import Alert, Gpu, Job, Node, Picture, Run, Team
+from clusterwright.monitor.picture import Alert, Gpu, JobView, NodeView, Picture, Run, Team
 
 NOW = 1_795_400_000.0  # 2026-11-23 02:13:20 UTC
 MARK = "\x1ewrecorded\x1e"  # what gather puts between fields: other at each asking, so no name can hold it
@@ -103,7 +103,7 @@ def _node(number, of, dice):
     group = "cpu" if number >= of * 0.95 else "a100" if number >= of * 0.8 else "h100"
     gpus = 0 if group == "cpu" else GPUS
     memory = 2_000_000 if gpus else 500_000
-    node = Node(
+    node = NodeView(
         f"{group}-{number + 1:04}", "idle", group, ("train", "quick") if gpus else ("cpu",),
         leaf=f"leaf{number // LEAF + 1}", cpus=192, memory_total=memory * MIB, gpus_total=gpus,
         load=round(dice.uniform(0.1, 1.9), 2), memory_used=dice.randrange(8_000, 20_000) * MIB,
@@ -143,7 +143,7 @@ def _job(number, state, nodes, gpus, dice):
     name = HOSTILE[number // 40 % len(HOSTILE)] if number % 40 == 7 else f"{dice.choice(NAMES)}-{number}"
     submitted = NOW - dice.randrange(HOUR, 100 * HOUR)
     started = submitted + dice.randrange(1, HOUR) if nodes else None
-    job = Job(
+    job = JobView(
         str(100_000 + number), name, f"{team}{dice.randrange(1, 9)}", team, "train", state,
         nodes=nodes, node_count=max(1, len(nodes)), cpus=gpus * 24, gpus=gpus, priority=dice.randrange(1000, 90_000),
         submitted=submitted, started=started, ends=started + 7 * 24 * HOUR if started else None,

@@ -11,7 +11,7 @@ from clusterwright.cli.top import top
 from clusterwright.errors import WrightError
 from clusterwright.launch import runs_folder
 from clusterwright.monitor.gather import gather
-from clusterwright.monitor.picture import Job
+from clusterwright.monitor.picture import JobView
 from clusterwright.monitor.top.acts import ByShell
 
 pytestmark = [pytest.mark.lab, pytest.mark.core, pytest.mark.timeout(900)]
@@ -110,7 +110,7 @@ def test_a_person_may_do_what_slurm_lets_them(slurm, look, lab_cluster):
     lab_cluster.sh(
         "control", f"for _ in $(seq 60); do grep -q says /shared/said/{said}.txt && break; sleep 1; done"
     )
-    assert bob.output(Job(said, "wrap", "bob", "vision", "train", "COMPLETED")) == "it says this\n"
+    assert bob.output(JobView(said, "wrap", "bob", "vision", "train", "COMPLETED")) == "it says this\n"
 
 
 def test_a_run_that_writes_is_shown_with_its_job(slurm, look, lab_cluster):

@@ -101,8 +101,8 @@ def test_one_that_misses_something_is_drained_and_given_back_after_an_apply_ther
     asleep(control, "new").keep(done(*ALL))
     resumes = [command for command in control.asked if "State=RESUME" in command]
 
-    assert [command.split()[2] for command in drains] == ["NodeName=gpu-node[2,4]"]
-    assert [command.split()[2] for command in resumes] == ["NodeName=gpu-node[2,4]"]
+    assert [command.split()[2] for command in drains] == ["NodeName='gpu-node[2,4]'"]
+    assert [command.split()[2] for command in resumes] == ["NodeName='gpu-node[2,4]'"]
 
 
 @pytest.mark.parametrize(("reason", "given_back"), [("none", 1), ("ann: new fan", 0)])

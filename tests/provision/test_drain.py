@@ -3,8 +3,10 @@
 import pytest
 
 from clusterwright.edge.fakes import FakeClock, FakeRemote
-from clusterwright.edge.slurm import parse_queue
-from clusterwright.provision.drain import Drains, jobs_on, parse_nodes
+from clusterwright.edge.slurm import FIELDS
+from clusterwright.provision.drain import Drains, is_ours, is_out, jobs_on
+from clusterwright.slurm.jobs import parse_queue
+from clusterwright.slurm.nodes import parse_sinfo
 
 SINFO = """gpu-node1|idle|none
 gpu-node2|draining|wright: apply 20261121-190000
@@ -33,16 +35,16 @@ def drains(cluster, answers, *, wait_s=60):
 
 def test_nodes_are_read_with_the_reasons_that_people_wrote():
     """A bar in a reason is part of it."""
-    nodes = parse_nodes(SINFO)
+    nodes = parse_sinfo(SINFO)
 
-    assert [name for name, node in nodes.items() if node.drained] == ["gpu-node2", "gpu-node3"]
-    assert [name for name, node in nodes.items() if node.ours] == ["gpu-node2"]
+    assert [name for name, node in nodes.items() if is_out(node)] == ["gpu-node2", "gpu-node3"]
+    assert [name for name, node in nodes.items() if is_ours(node)] == ["gpu-node2"]
     assert nodes["gpu-node3"].reason == "fan broken | call Ann"
 
 
 def test_a_job_holds_its_hosts_until_it_is_gone():
     """Also while it is completing; neither before it starts nor afterwards."""
-    assert jobs_on(parse_queue(QUEUE)) == {"gpu-node1": ["7"], "gpu-node2": ["7", "8"]}
+    assert jobs_on(parse_queue(QUEUE, FIELDS)) == {"gpu-node1": ["7"], "gpu-node2": ["7", "8"]}
 
 
 def test_only_hosts_that_nobody_drained_are_drained(cluster):
@@ -117,7 +119,7 @@ gpu-node4|drained|Kill task failed
 
     assert held == {"gpu-node3", "gpu-node4"}
     assert refused == {}
-    assert remote.asked[-1][1] == "scontrol update NodeName=gpu-node[1-2] State=RESUME"
+    assert remote.asked[-1][1] == "scontrol update NodeName='gpu-node[1-2]' State=RESUME"
     assert len(said) == 1
 
 

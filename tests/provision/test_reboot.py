@@ -59,7 +59,7 @@ class Cluster:
             return "".join(f"{job}|ann|RUNNING|1|2|1|{host}|None|n\n" for host, job in self.jobs.items())
         if "show node" in command:
             return "".join(f"NodeName={h} State=IDLE SlurmdStartTime={self.starts[h]}\n" for h in COMPUTE)
-        for host in expand(command.partition("NodeName=")[2].split()[0]):
+        for host in expand(command.partition("NodeName=")[2].split()[0].strip("'")):
             self.log.append(f"{'drain' if 'State=DRAIN' in command else 'resume'} {host}")
             self.reasons.pop(host, None)
             if "State=DRAIN" in command:

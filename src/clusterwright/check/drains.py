@@ -1,25 +1,10 @@
-"""Who has drained a node, read from its reason, and what mends it; pure."""
+"""What fixes a drained node, by who drained it; pure."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 from dataclasses import dataclass
-from typing import Literal
 
-Who = Literal["health", "hooks", "command", "slurm", "person"]
-
-_BY = re.compile(r"(.*?) \[([\w.$-]+)@(\S+)\]")
-_OURS = re.compile(r"(wright: .*) \[([0-9a-f]{8})\]")  # the programs on the host end their reasons with a sum
-_HOOKS = re.compile(r"(Prolog|Epilog) error")
-_COMMAND = re.compile(r"wright: (apply|it leaves the cluster)")
-_HEAL = re.compile(r"wright: (heal #|spare)")
-# What slurmctld writes by itself (src/slurmctld/node_mgr.c, job_mgr.c and proc_req.c of 21.08 to 25.05).
-_SLURM = re.compile(
-    r"Not responding|Kill task failed|Node unexpectedly rebooted|Low (RealMemory|TmpDisk|CPUs|socket)"
-    r"|gres/\w+ count|Duplicate jobid|batch job complete failure|reboot|ResumeTimeout reached|Invalid"
-    r"|SlurmdSpoolDir is full"
-)
+from clusterwright.slurm.drain_reasons import DrainReason, parse_drain_reason
 
 # By the first words of what the health program has found (provision/render/hooks).
 _MENDS = {
@@ -41,46 +26,43 @@ _BACK = "the host comes back by itself within 5 minutes"
 _RESUME = "then `scontrol update nodename={node} state=resume`"
 
 
+_HEAL = "`wright heal log` says what is done; the host comes back once its checks pass"
+_POWER = "`journalctl -u clusterwright-power` on the control host says why"
+
+
 @dataclass(frozen=True, slots=True)
 class Drain:
     """Who drained, in a few words; what was written; what to do."""
 
-    who: Who
+    who: str
     by: str
     reason: str
     mend: str
 
 
 def drain(node: str, reason: str) -> Drain:
-    """What the reason of a node says, as scontrol prints it.
+    """What the reason of a node tells, as scontrol prints it."""
+    found = parse_drain_reason(reason)
+    return Drain(found.who, *_words(node, found))
 
-    A reason of the health program that somebody has changed is that person's: the sum at its end no longer fits.
-    """
-    found = _BY.fullmatch(reason)
-    text, user = (found[1], found[2]) if found else (reason, "")
-    if ours := _of_health(text):
-        return Drain("health", "its health program", ours, f"{fault_mend(ours)}; {_BACK}")
-    if _HOOKS.match(text):
+
+def _words(node: str, found: DrainReason) -> tuple[str, str, str]:
+    text, resume = found.text, _RESUME.format(node=node)
+    if found.who == "health":
+        return "its health program", text, f"{fault_mend(text)}; {_BACK}"
+    if found.who == "hooks":
         mend = f"`journalctl -t clusterwright -n 20` on the host says why; once that is mended {_BACK}"
-        return Drain("hooks", "Slurm, as its prolog or epilog refused", text, mend)
-    resume = _RESUME.format(node=node)
-    if _HEAL.match(text):
-        mend = "`wright heal log` says what is done; the host comes back once its checks pass"
-        return Drain("command", "wright heal", text, mend)
-    if _COMMAND.match(text):
+        return "Slurm, as its prolog or epilog refused", text, mend
+    if found.command in ("heal", "spare"):
+        return "wright heal", text, _HEAL
+    if found.command == "power":
+        return "the power control of wright", text, f"{_POWER}, {resume}"
+    if found.who == "command":
         mend = f"nothing while that command runs; if it was broken off: {resume.removeprefix('then ')}"
-        return Drain("command", "a command of wright", text, mend)
-    if _SLURM.match(text):
-        return Drain("slurm", "Slurm", text, f"mend the reason, {resume}")
-    return Drain("person", user or "a person", text, f"ask {user or 'who drained it'}; {resume}")
-
-
-def _of_health(text: str) -> str:
-    """The faults in a reason of the health program's, or nothing where it is not its own."""
-    found = _OURS.fullmatch(text)
-    if not found or hashlib.sha256(found[1].encode()).hexdigest()[:8] != found[2]:
-        return ""
-    return found[1].removeprefix("wright: ")
+        return "a command of wright", text, mend
+    if found.who == "slurm":
+        return "Slurm", text, f"mend the reason, {resume}"
+    return found.user or "a person", text, f"ask {found.user or 'who drained it'}; {resume}"
 
 
 def fault_mend(faults: str) -> str:

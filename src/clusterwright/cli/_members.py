@@ -17,7 +17,7 @@ from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.change.drift import drift
 from clusterwright.provision.change.fields import Said, between, new_hosts
 from clusterwright.provision.change.hosts import hostlist, refuse_to_remove, with_hosts, without_hosts
-from clusterwright.provision.grow import READY, Growth, grow, look
+from clusterwright.provision.grow import Growth, grow, is_ready, look
 from clusterwright.provision.report import Report
 from clusterwright.provision.shrink import Leave, leave, refuse_reserved, remembered
 
@@ -58,7 +58,7 @@ def add(path: Path, group: str, hosts: str, asked: Asked) -> int:
         show_json({"ok": done.ok, "new": done.new, "others": done.others, "states": done.states})
     failures(done.new, done.others)
     for host, state in done.states.items():
-        if state not in READY:
+        if not is_ready(state):
             say(f"{host}: Slurm has it as {state}; ask there: journalctl -u slurmd")
     say(f"{fold(names)}: joined" if done.ok else f"next: mend that, then again: {_again(path, group, hosts)}")
     return EXIT_DONE if done.ok else EXIT_FAILED

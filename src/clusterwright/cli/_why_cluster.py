@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _JOB = re.compile(r"\d+(?:_\d+)?|last")
 _OUTPUT = re.compile(r".*?slurm-(\d+)\.out")
-_WAITS = frozenset({"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"})
-_FINE = frozenset({"COMPLETED", "RUNNING", "COMPLETING", "SUSPENDED", "CANCELLED"})
 
 
 def why_cluster(
@@ -53,11 +51,14 @@ def waits(cluster: Cluster, remote: Remote, job: str) -> Waiting | None:
     """Why the job waits; None where Slurm has none of that id that does."""
     from clusterwright.diagnose.gather.queue import ask
     from clusterwright.diagnose.pending import explain
+    from clusterwright.slurm.jobs import job_state_of
+    from clusterwright.slurm.states import is_pending
 
     if not job[:1].isdigit():
         return None
     facts = ask(remote, cluster.control.name, job)
-    return explain(facts) if facts.job["JobState"] in _WAITS else None
+    state = job_state_of(facts.job)
+    return explain(facts) if is_pending(state) or state == "CONFIGURING" else None
 
 
 def of_job(cluster: Cluster, remote: Remote, job: str, lang: str) -> list[Diagnosis]:
@@ -69,6 +70,7 @@ def of_job(cluster: Cluster, remote: Remote, job: str, lang: str) -> list[Diagno
     from clusterwright.diagnose.gather.ended import gather
     from clusterwright.diagnose.gather.told import of_slurm_alone
     from clusterwright.launch import runs_folder
+    from clusterwright.slurm.states import holds_hosts
 
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
     found = gather(remote, cluster.control.name, runs, job)
@@ -81,7 +83,8 @@ def of_job(cluster: Cluster, remote: Remote, job: str, lang: str) -> list[Diagno
         )
     for host in found.silent:
         sys.stderr.write(f"{host} does not answer: what its kernel and slurmd said is not seen\n")
-    return of_slurm_alone(found, of_sources(list(found.sources), lang), lang, fine=found.state in _FINE)
+    is_fine = holds_hosts(found.state) or found.state in ("COMPLETED", "CANCELLED")
+    return of_slurm_alone(found, of_sources(list(found.sources), lang), lang, fine=is_fine)
 
 
 def of_node(cluster: Cluster, remote: Remote, node: str, lang: str) -> list[Diagnosis]:

@@ -28,6 +28,7 @@ DEV_SESSION = "onhost/dev/hold"  # `wright dev`, inside the session's job
 LIBRARY = (
     "onhost/lib", "onhost/adapters", "onhost/supervisor", "onhost/trackers", "runtime",  # imported in jobs
     "onhost/exporter", "onhost/notify",  # services
+    "slurm",  # what Slurm reports
 )  # fmt: skip
 
 # Reads from `s` a length and that much compressed JSON of [name, text] pairs, makes the modules, each run when it is

@@ -2,83 +2,41 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from clusterwright.edge.host import CANNOT_BECOME, REFUSED_ROOT
 from clusterwright.edge.processes import Done
 from clusterwright.edge.ssh import SSH_FAILED, Remote
 from clusterwright.errors import WrightError
+from clusterwright.slurm import client
+from clusterwright.slurm.jobs import Job, parse_queue
+from clusterwright.slurm.records import Record
 
 # The name comes last: it is the only field in which a stranger may have put a |
-_COLUMNS = "%i|%u|%T|%M|%l|%D|%N|%r|%j"
-QUEUE = f"squeue --noheader --states=all --format={shlex.quote(_COLUMNS)}"
-_FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:/]*)=")
-_WORD_OF_STATE = re.compile(r"[A-Z_]+")
+FIELDS = ("id", "user", "state", "elapsed", "limit", "nodes", "hosts", "reason", "name")
+QUEUE = client.line(client.queue(FIELDS))
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedJob:
-    """One line of squeue; `hosts` is a hostlist, empty while the job waits."""
-
-    job_id: str
-    user: str
-    state: str
-    elapsed: str
-    limit: str
-    nodes: int
-    hosts: str
-    reason: str
-    name: str
-
-
-def parse_queue(text: str) -> tuple[QueuedJob, ...]:
-    """Jobs of `squeue` in our columns; lines of another form (warnings) are passed over."""
-    bars = _COLUMNS.count("|")
-    rows = [line.strip().split("|", bars) for line in text.splitlines() if line.count("|") >= bars]
-    return tuple(_queued(row) for row in rows if row[5].isdigit())
-
-
-def _queued(row: Sequence[str]) -> QueuedJob:
-    job_id, user, state, elapsed, limit, nodes, hosts, reason, name = row
-    why = "" if reason == "None" else reason
-    return QueuedJob(job_id, user, state, elapsed, limit, int(nodes), hosts, why, name)
-
-
-def parse_job(text: str) -> dict[str, str]:
-    """Fields of `scontrol show job -o`, in any version: a value runs to the next NAME=."""
-    marks = list(_FIELD.finditer(text))
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    return {mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)}
-
-
-def state_of(fields: dict[str, str]) -> str:
-    """The state alone: `CANCELLED` of `CANCELLED by 0`; `UNKNOWN` when Slurm says none."""
-    match = _WORD_OF_STATE.match(fields.get("JobState", ""))
-    return match[0] if match else "UNKNOWN"
-
-
-def queue(remote: Remote, host: str) -> tuple[QueuedJob, ...]:
+def queue(remote: Remote, host: str) -> tuple[Job, ...]:
     """Every job that Slurm still knows.
 
     Raises:
         WrightError: the host or slurmctld does not answer.
     """
-    return parse_queue(checked(remote.run(host, QUEUE), host, "squeue").out)
+    return parse_queue(_run(remote, host, client.queue(FIELDS)).out, FIELDS)
 
 
-def show_job(remote: Remote, host: str, job_id: str) -> dict[str, str]:
+def show_job(remote: Remote, host: str, job_id: str) -> Record:
     """What Slurm knows of one job; nothing when it has forgotten it (MinJobAge after the end).
 
     Raises:
         WrightError: the host or slurmctld does not answer.
     """
-    done = remote.run(host, f"scontrol show job -o {shlex.quote(job_id)}")
+    argv = client.show_job(job_id)
+    done = remote.run(host, client.line(argv))
     if "Invalid job id" in done.err + done.out:
-        return {}
-    return parse_job(checked(done, host, "scontrol").out)
+        return Record({})
+    return Record.parse(checked(done, host, argv[0]).out)
 
 
 def cancel(remote: Remote, host: str, job_ids: Sequence[str]) -> None:
@@ -87,7 +45,7 @@ def cancel(remote: Remote, host: str, job_ids: Sequence[str]) -> None:
     Raises:
         WrightError: the host or slurmctld does not answer, or the job is another's.
     """
-    done = remote.run(host, f"scancel {shlex.join(job_ids)}")
+    done = remote.run(host, client.line(client.cancel(job_ids)))
     if "Invalid job id" not in done.err:
         checked(done, host, "scancel")
 
@@ -98,10 +56,7 @@ def drain(remote: Remote, host: str, nodes: Sequence[str], reason: str) -> None:
     Raises:
         WrightError: the host or slurmctld does not answer, or refuses.
     """
-    command = (
-        f"scontrol update NodeName={shlex.quote(','.join(nodes))} State=DRAIN Reason={shlex.quote(reason)}"
-    )
-    checked(remote.run(host, command), host, "scontrol")
+    _run(remote, host, client.drain(",".join(nodes), reason))
 
 
 def resume(remote: Remote, host: str, nodes: Sequence[str]) -> None:
@@ -110,8 +65,7 @@ def resume(remote: Remote, host: str, nodes: Sequence[str]) -> None:
     Raises:
         WrightError: the host or slurmctld does not answer, or refuses.
     """
-    command = f"scontrol update NodeName={shlex.quote(','.join(nodes))} State=RESUME"
-    checked(remote.run(host, command), host, "scontrol")
+    _run(remote, host, client.resume(",".join(nodes)))
 
 
 def hostnames(remote: Remote, host: str, hostlist: str) -> tuple[str, ...]:
@@ -120,8 +74,11 @@ def hostnames(remote: Remote, host: str, hostlist: str) -> tuple[str, ...]:
     Raises:
         WrightError: the host does not answer, or Slurm does not understand the list.
     """
-    command = f"scontrol show hostnames {shlex.quote(hostlist)}"
-    return tuple(checked(remote.run(host, command), host, "scontrol").out.split())
+    return tuple(_run(remote, host, client.show_hostnames(hostlist)).out.split())
+
+
+def _run(remote: Remote, host: str, argv: list[str]) -> Done:
+    return checked(remote.run(host, client.line(argv)), host, argv[0])
 
 
 def submitted(done: Done, host: str, user: str | None) -> str:

@@ -7,66 +7,45 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from clusterwright.heal.moment import Moment
+from clusterwright.slurm.states import NodeState
 
 Source = Literal["check", "health", "slurm", "why"]
-# Who holds a host out of service; `free` where nobody does.
-Holder = Literal["free", "heal", "health", "hooks", "command", "slurm", "person", "spare"]
-
-OURS = "wright: heal"  # how the reason of a drain of ours begins
-SPARE = "wright: spare"
-_OUT = frozenset(
-    {"DRAIN", "DOWN", "FAIL", "ERROR", "MAINT", "NOT_RESPONDING", "INVALID_REG", "UNKNOWN", "FUTURE"}
-)
-_BUSY = frozenset(
-    {"REBOOT", "REBOOT_REQUESTED", "REBOOT_ISSUED", "POWERING_UP", "POWERING_DOWN", "POWER_DOWN"}
-)
-_ASLEEP = frozenset({"POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN", "POWER_UP"})
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A host as Slurm has it; `states` are Slurm's words, `holder` is read from the reason."""
+class HostStatus:
+    """A host as Slurm has it; `holder` is read from the reason."""
 
     name: str
-    states: frozenset[str]
-    holder: Holder = "free"
+    state: NodeState
+    holder: str = "free"  # who holds it out of service: heal, health, hooks, command, slurm, person, spare
     reason: str = ""
     partitions: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
     signed: str = field(default="", compare=False)  # the reason with who and when, as Slurm prints it
 
-    def holding(self, jobs: tuple[str, ...]) -> Node:
+    def holding(self, jobs: tuple[str, ...]) -> HostStatus:
         """With these jobs on it."""
         return replace(self, jobs=jobs)
 
     @property
     def out(self) -> bool:
         """True when no new job starts there, for what reason ever; a host that power saving has off is not out."""
-        return bool(self.states & _OUT) and not self.asleep
+        return not (self.state.is_available or self.state.is_power_saving)
 
     @property
     def drained(self) -> bool:
         """True when somebody's word keeps jobs away."""
-        return "DRAIN" in self.states
-
-    @property
-    def asleep(self) -> bool:
-        """True when power saving has it off, or is switching it."""
-        return bool(self.states & _ASLEEP)
+        return self.state.is_drained
 
     @property
     def changing(self) -> bool:
         """True while Slurm boots it or switches it."""
-        return bool(self.states & (_BUSY | _ASLEEP))
-
-    @property
-    def answers(self) -> bool:
-        """True when slurmctld hears its slurmd."""
-        return not self.states & {"DOWN", "NOT_RESPONDING", "UNKNOWN"}
+        return self.state.is_rebooting or self.state.is_power_saving
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobStatus:
     """A job that runs or waits; `again` when its user lets Slurm start it anew."""
 
     id: str
@@ -76,7 +55,7 @@ class Job:
     excludes: tuple[str, ...] = ()
     restarts: int = 0
 
-    def known(self, *, again: bool, restarts: int) -> Job:
+    def known(self, *, again: bool, restarts: int) -> JobStatus:
         """With what Slurm says of starting it anew."""
         return replace(self, again=again, restarts=restarts)
 
@@ -105,7 +84,7 @@ class Seen:
 
     now: Moment
     slurm: bool = True
-    nodes: Mapping[str, Node] = field(default_factory=dict)
-    jobs: Mapping[str, Job] = field(default_factory=dict)
+    nodes: Mapping[str, HostStatus] = field(default_factory=dict)
+    jobs: Mapping[str, JobStatus] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     passed: Mapping[str, frozenset[str]] = field(default_factory=dict)

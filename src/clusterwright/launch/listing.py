@@ -11,11 +11,9 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.edge import slurm
 from clusterwright.edge.bundler import RUNS, program_command, program_input
 from clusterwright.edge.host import Host
-from clusterwright.edge.slurm import QueuedJob
 from clusterwright.edge.ssh import Remote
 from clusterwright.launch.submit import runs_folder
-
-GONE = frozenset({"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"})
+from clusterwright.slurm.jobs import Job, parse_queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +41,20 @@ def listed(cluster: Cluster, remote: Remote) -> tuple[Row, ...]:
     command = f"{slurm.QUEUE} </dev/null || exit; echo; {program_command('list', runs)}"
     done = slurm.checked(Host(remote, host).run(command, stdin=program_input(RUNS)), host, "squeue")
     queue, _, folders = done.out.rpartition("\n")
-    return rows(slurm.parse_queue(queue), json.loads(folders or "[]"))
+    return rows(parse_queue(queue, slurm.FIELDS), json.loads(folders or "[]"))
 
 
-def rows(queue: Iterable[QueuedJob], folders: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
+def rows(queue: Iterable[Job], folders: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
     """One row for each job that Slurm has, and one for each ended run of which it has none."""
     about = {str(folder["run"]): folder for folder in folders}
-    alive = [_job(job, about.get(job.name, {})) for job in queue if job.state not in GONE]
+    alive = [_job(job, about.get(job.name, {})) for job in queue if not job.is_finished]
     shown = {row.run for row in alive}
     return (*alive, *(_run(folder) for name, folder in about.items() if name not in shown))
 
 
-def _job(job: QueuedJob, folder: Mapping[str, Any]) -> Row:
+def _job(job: Job, folder: Mapping[str, Any]) -> Row:
     # a successor that stands by shows why it waits, not how far the running job of the same run is
-    waits = job.state == "PENDING"
+    waits = job.is_pending
     step, saved = (None, None) if waits else (folder.get("step"), folder.get("checkpoint"))
     why = (
         "stands by: follows if the run's job ends badly"
@@ -64,7 +62,7 @@ def _job(job: QueuedJob, folder: Mapping[str, Any]) -> Row:
         else job.reason
     )
     return Row(
-        job.job_id,
+        job.id,
         job.name,
         job.user,
         job.state,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -17,21 +16,24 @@ from clusterwright.config.names import fold
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.provision.bundle import digest
-from clusterwright.provision.drain import REASON, SINFO, Node, parse_nodes
+from clusterwright.provision.drain import is_out
 from clusterwright.provision.report import HostReport, Report
 from clusterwright.provision.work import Work
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import APPLY
+from clusterwright.slurm.nodes import Node, parse_sinfo
 
 KEPT = "/var/lib/clusterwright/power/applied.json"
-MISSED = f"{REASON} was here while it was off"
-_MARKS = ("~", "%", "#", "!")  # sinfo(1): powered down, powering down, powering up, about to power down
+MISSED = f"{APPLY} was here while it was off"
+SINFO = client.line(client.node_states())
 
 
 def asleep(cluster: Cluster, remote: Remote) -> frozenset[str]:
     """Hosts that Slurm has off, or on their way; none where hosts stay on, or Slurm is not there yet."""
     if not _may_be(cluster):
         return frozenset()
-    nodes = parse_nodes(Host(remote, cluster.control.name).run_root(SINFO).out)
-    return frozenset(name for name, node in nodes.items() if node.state.rstrip("*").endswith(_MARKS))
+    done = Host(remote, cluster.control.name).run_root(SINFO)
+    return frozenset(name for name, node in parse_sinfo(done.out).items() if node.state.is_power_saving)
 
 
 def _may_be(cluster: Cluster) -> bool:
@@ -94,21 +96,20 @@ class Asleep:
             return
         done = [host.host for host in report.hosts if _is_done(host)]
         sums = {**self.sums, **{host: self._sum(host) for host in done}}
-        nodes = parse_nodes(self.work.control.run_root(SINFO).out)
+        nodes = parse_sinfo(self.work.control.run_root(SINFO).out)
         missed = [
-            host for host in self.hosts if host in nodes and self._misses(host) and not nodes[host].drained
+            host for host in self.hosts if host in nodes and self._misses(host) and not is_out(nodes[host])
         ]
         back = [host for host in done if host in nodes and self._is_ours(host, nodes[host])]
         self._write(sums, self.drained.difference(done).union(missed))
         if missed:
-            reason = shlex.quote(f"{MISSED} {self.work.when}")
-            self.work.control.run_root(f"scontrol update NodeName={fold(missed)} State=DRAIN Reason={reason}")
+            self.work.control.run_root(client.line(client.drain(fold(missed), f"{MISSED} {self.work.when}")))
         if back:
-            self.work.control.run_root(f"scontrol update NodeName={fold(back)} State=RESUME")
+            self.work.control.run_root(client.line(client.resume(fold(back))))
 
     def _is_ours(self, host: str, node: Node) -> bool:
         """Drained by us for a miss, and by nobody since."""
-        forgotten = node.drained and host in self.drained and node.reason in ("", "none")
+        forgotten = is_out(node) and host in self.drained and not node.reason
         return forgotten or node.reason.startswith(MISSED)
 
     def _write(self, sums: Mapping[str, str], drained: frozenset[str]) -> None:

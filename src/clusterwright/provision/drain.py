@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -12,69 +10,41 @@ from clusterwright.config.names import expand, fold
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.processes import Done
-from clusterwright.edge.slurm import QUEUE, QueuedJob, parse_queue
+from clusterwright.edge.slurm import FIELDS
 from clusterwright.edge.ssh import Remote
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import APPLY, parse_drain_reason
+from clusterwright.slurm.jobs import Job, parse_queue
+from clusterwright.slurm.nodes import Node, parse_sinfo
 
-REASON = "wright: apply"  # how the reason of a drain of ours begins
 POLL_S = 5.0
-HOLDING = {
-    "RUNNING",
-    "COMPLETING",
-    "SUSPENDED",
-    "CONFIGURING",
-    "STOPPED",
-    "SIGNALING",
-    "STAGE_OUT",
-    "RESIZING",
-}
-SINFO = "sinfo --noheader --Node --format='%N|%T|%E'"
-
-# What slurmctld gives as its reason when a host registers with less than slurm.conf says (validate_node_specs and
-# gres_node_config_validate of its source). While files change host by host, that may be true for a moment.
-MISMATCH = re.compile(
-    r"gres/\S+ count|Invalid GRES|Low (socket|CPUs|RealMemory|TmpDisk)|Could not unpack gres"
-)
 SETTLE_S, LOOK_S = 20.0, 1.0  # a slurmd that was restarted registers within a second or two
 
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One host as Slurm has it."""
-
-    state: str
-    reason: str
-
-    @property
-    def drained(self) -> bool:
-        """True when no new job starts there."""
-        return self.state.startswith(("drain", "down"))
-
-    @property
-    def ours(self) -> bool:
-        """True when an apply of ours drained it, this one or one before that was cut short."""
-        return self.state.startswith("drain") and self.reason.startswith(REASON)
-
-    @property
-    def mismatched(self) -> bool:
-        """True when Slurm itself took it out, because it had less than its files say."""
-        return bool(MISMATCH.match(self.reason))
+def is_out(node: Node) -> bool:
+    """True when no new job starts there by somebody's word."""
+    return node.state.is_drained or node.state.is_down
 
 
-def parse_nodes(text: str) -> dict[str, Node]:
-    """The hosts of `sinfo` in our columns; the reason comes last, because a person wrote it."""
-    rows = [line.split("|", 2) for line in text.splitlines() if line.count("|") > 1]
-    return {name.strip(): Node(state.strip(), reason.strip()) for name, state, reason in rows}
+def is_ours(node: Node) -> bool:
+    """True when an apply of ours drained it, this one or one before that was cut short."""
+    return node.state.is_drained and node.reason.startswith(APPLY)
 
 
-def jobs_on(jobs: Iterable[QueuedJob]) -> dict[str, list[str]]:
+def is_mismatched(node: Node) -> bool:
+    """True when Slurm itself took it out, because it had less than its files declare."""
+    return parse_drain_reason(node.reason).is_mismatch
+
+
+def jobs_on(jobs: Iterable[Job]) -> dict[str, list[str]]:
     """Ids of the jobs that hold each host, those that are just ending too."""
     found: dict[str, list[str]] = {}
     for job in jobs:
-        if job.state in HOLDING and job.hosts:
+        if job.holds_hosts and job.hosts:
             for host in expand(job.hosts):
-                found.setdefault(host, []).append(job.job_id)
+                found.setdefault(host, []).append(job.id)
     return found
 
 
@@ -90,22 +60,24 @@ class Drains:
     when: str
     _waited: float = field(default=0.0)
 
-    def _run(self, command: str) -> Done:
-        return Host(self.remote, self.cluster.control.name).run_root(command)
+    def _run(self, argv: list[str]) -> Done:
+        return Host(self.remote, self.cluster.control.name).run_root(client.line(argv))
+
+    def _nodes(self) -> dict[str, Node]:
+        return parse_sinfo(self._run(client.node_states()).out)
 
     def busy(self) -> dict[str, list[str]] | None:
         """Jobs by host; None where slurmctld does not answer: that is not the same as no jobs."""
-        done = self._run(QUEUE)
-        return jobs_on(parse_queue(done.out)) if done.ok else None
+        done = self._run(client.queue(FIELDS))
+        return jobs_on(parse_queue(done.out, FIELDS)) if done.ok else None
 
     def drain(self, hosts: Iterable[str]) -> dict[str, str]:
         """No new job starts on these hosts; those where that could not be done, and why."""
-        nodes = parse_nodes(self._run(SINFO).out)
-        wanted = [host for host in hosts if host in nodes and not nodes[host].drained]
+        nodes = self._nodes()
+        wanted = [host for host in hosts if host in nodes and not is_out(nodes[host])]
         if not wanted:
             return dict.fromkeys(hosts, "Slurm does not answer") if not nodes else {}
-        reason = shlex.quote(f"{REASON} {self.when}")
-        done = self._run(f"scontrol update NodeName={fold(wanted)} State=DRAIN Reason={reason}")
+        done = self._run(client.drain(fold(wanted), f"{APPLY} {self.when}"))
         if not done.ok:
             return dict.fromkeys(wanted, f"it could not be drained: {done.last_lines(2)}")
         self.say(f"{fold(wanted)}: drained, no new job starts there")
@@ -130,10 +102,10 @@ class Drains:
 
     def resume(self, hosts: Iterable[str]) -> tuple[str, ...]:
         """Those of these hosts that we drained, now or in an apply that was cut short, take jobs again."""
-        nodes = parse_nodes(self._run(SINFO).out)
-        wanted = [host for host in hosts if host in nodes and nodes[host].ours]
+        nodes = self._nodes()
+        wanted = [host for host in hosts if host in nodes and is_ours(nodes[host])]
         if wanted:
-            done = self._run(f"scontrol update NodeName={fold(wanted)} State=RESUME")
+            done = self._run(client.resume(fold(wanted)))
             self.say(
                 f"{fold(wanted)}: {'back in service' if done.ok else f'not resumed: {done.last_lines(2)}'}"
             )
@@ -141,9 +113,11 @@ class Drains:
 
     def held(self) -> frozenset[str]:
         """Hosts that a person keeps out of service."""
-        nodes = parse_nodes(self._run(SINFO).out)
+        nodes = self._nodes()
         return frozenset(
-            name for name, node in nodes.items() if node.drained and not node.ours and not node.mismatched
+            name
+            for name, node in nodes.items()
+            if is_out(node) and not is_ours(node) and not is_mismatched(node)
         )
 
     def settle(self, hosts: list[str], held: frozenset[str]) -> dict[str, str]:
@@ -153,16 +127,14 @@ class Drains:
         """
         end = self.clock.monotonic() + SETTLE_S
         while True:
-            nodes = parse_nodes(self._run(SINFO).out)
-            refused = {
-                host: nodes[host] for host in hosts if host in nodes and nodes[host].state.startswith("inval")
-            }
+            nodes = self._nodes()
+            refused = {host: nodes[host] for host in hosts if host in nodes and nodes[host].state.is_invalid}
             if not refused or self.clock.monotonic() >= end:
                 break
             self.clock.sleep(LOOK_S)
-        out = [host for host in hosts if host in nodes and nodes[host].drained and nodes[host].mismatched]
+        out = [host for host in hosts if host in nodes and is_out(nodes[host]) and is_mismatched(nodes[host])]
         back = [host for host in out if host not in held and host not in refused]
         if back:
-            self._run(f"scontrol update NodeName={fold(back)} State=RESUME")
+            self._run(client.resume(fold(back)))
             self.say(f"{fold(back)}: Slurm had the new files first and took it out; back in service")
         return {host: f"Slurm refuses it: {node.reason}" for host, node in refused.items()}

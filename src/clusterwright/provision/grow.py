@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,12 @@ from clusterwright.errors import WrightError
 from clusterwright.provision.apply import apply
 from clusterwright.provision.change.fields import Said
 from clusterwright.provision.report import Report
+from clusterwright.slurm import client
+from clusterwright.slurm.nodes import parse_sinfo
+from clusterwright.slurm.states import parse_node_state
 
 # slurmd waits up to 30 s between two tries to register with a slurmctld that did not know it.
 READY_S = 90
-READY = {"IDLE", "MIXED", "ALLOCATED", "COMPLETING"}
 
 Say = Callable[[str], None]
 
@@ -45,7 +46,7 @@ class Grown:
     def ok(self) -> bool:
         """True when every host is as wanted, and Slurm has the new ones."""
         done = self.new.ok and self.others is not None and self.others.ok
-        return done and all(state in READY for state in self.states.values())
+        return done and all(is_ready(state) for state in self.states.values())
 
 
 def look(growth: Growth, remote: Remote) -> Report:
@@ -93,7 +94,7 @@ def wait_for(remote: Remote, control: str, hosts: tuple[str, ...], clock: Clock)
     started = clock.monotonic()
     while True:
         found = states(remote, control, hosts)
-        if all(state in READY for state in found.values()) or clock.monotonic() - started > READY_S:
+        if all(is_ready(state) for state in found.values()) or clock.monotonic() - started > READY_S:
             return found
         clock.sleep(1)
 
@@ -102,7 +103,10 @@ def states(remote: Remote, control: str, hosts: tuple[str, ...]) -> dict[str, st
     """Slurm's word for each host's state; a `*` says that it does not answer, `UNKNOWN` that there is no such host."""
     if not hosts:
         return {}
-    command = f"sinfo --noheader --Node --nodes={shlex.quote(','.join(hosts))} --format='%N %T'"
-    rows = [line.split() for line in Host(remote, control).run(command).out.splitlines()]
-    found = {row[0]: row[1].upper().rstrip("~#!%$@^-+") for row in rows if len(row) == 2}
-    return {host: found.get(host, "UNKNOWN") for host in hosts}
+    nodes = parse_sinfo(Host(remote, control).run(client.line(client.node_states(hosts))).out)
+    return {host: nodes[host].record["State"].upper() if host in nodes else "UNKNOWN" for host in hosts}
+
+
+def is_ready(state: str) -> bool:
+    """True when Slurm gives jobs to a host in this state."""
+    return parse_node_state(state).is_available

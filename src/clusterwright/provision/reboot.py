@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -13,7 +11,10 @@ from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.onhost.provision.reboots import BOOT_ID
-from clusterwright.provision.drain import REASON, Say
+from clusterwright.provision.drain import Say
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import APPLY
+from clusterwright.slurm.nodes import parse_nodes
 from clusterwright.units import format_duration
 
 BOOT_S = 900.0  # a server with 2 TB of memory and 8 GPUs tests itself for ten minutes before it boots
@@ -92,17 +93,11 @@ class Reboots:
         ours = [host.name for host in self.cluster.hosts("compute") if host.name in hosts]
         if not ours:
             return {}
-        words = f"scontrol --oneliner show node {shlex.quote(','.join(ours))}"
+        words = client.line(client.show_nodes(ours))
         done = Host(self.remote, self.cluster.control.name).run_root(words)
-        rows = [
-            dict(re.findall(r"(NodeName|State|SlurmdStartTime)=(\S+)", line))
-            for line in done.out.splitlines()
-        ]
-        return {
-            row["NodeName"]: "" if re.search(r"NOT_RESPONDING|\*|INVAL", row.get("State", "")) else start
-            for row in rows
-            if "NodeName" in row and (start := row.get("SlurmdStartTime", "")) is not None
-        }
+        nodes = parse_nodes(done.out).values()
+        well = {node.name for node in nodes if node.state.is_responding and not node.state.is_invalid}
+        return {node.name: node.record["SlurmdStartTime"] if node.name in well else "" for node in nodes}
 
     def _not_in_slurm(self, hosts: list[str], before: Mapping[str, str]) -> dict[str, str]:
         """Slurmctld has heard of the slurmd of this boot."""
@@ -117,6 +112,5 @@ class Reboots:
     def _tell_slurm(self, troubles: Mapping[str, str]) -> None:
         """The reason that Slurm shows is the one why it stays drained; it still begins as our drains do."""
         for host, why in troubles.items():
-            reason = shlex.quote(f"{REASON} {self.when}: {why.partition(':')[0]}"[:200])
-            words = f"scontrol update NodeName={host} State=DRAIN Reason={reason}"
+            words = client.line(client.drain(host, f"{APPLY} {self.when}: {why.partition(':')[0]}"[:200]))
             Host(self.remote, self.cluster.control.name).run_root(words)

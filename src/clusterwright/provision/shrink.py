@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,13 +23,16 @@ from clusterwright.provision.apply import apply
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.change.fields import Said
 from clusterwright.provision.change.hosts import without_hosts
-from clusterwright.provision.drain import SINFO, parse_nodes
+from clusterwright.provision.drain import is_out
 from clusterwright.provision.render.hosts_file import hosts_file
 from clusterwright.provision.report import Report
 from clusterwright.provision.resources import File, Given
 from clusterwright.provision.work import stamp
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import REMOVE_HOSTS
+from clusterwright.slurm.nodes import parse_sinfo
+from clusterwright.slurm.records import parse_records
 
-REASON = "wright: it leaves the cluster"
 POLL_S = 2  # squeue asked every other second costs slurmctld nothing
 
 Say = Callable[[str], None]
@@ -53,14 +54,14 @@ class Leave:
         """Where Slurm is asked."""
         return self.before.cluster.control.name
 
-    def ask(self, remote: Remote, command: str) -> Done:
+    def ask(self, remote: Remote, argv: list[str]) -> Done:
         """A command of Slurm's, as root.
 
         Raises:
             WrightError: it did not end well.
         """
-        done = Host(remote, self.control).run_root(command)
-        return checked(done, self.control, command.split(maxsplit=1)[0])
+        done = Host(remote, self.control).run_root(client.line(argv))
+        return checked(done, self.control, argv[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,9 @@ def refuse_reserved(leave: Leave, remote: Remote) -> None:
     Raises:
         WrightError: hosts in a reservation, by name.
     """
-    said = leave.ask(remote, "scontrol --oneliner show reservation")
-    for line in said.out.splitlines():
-        row = dict(re.findall(r"(ReservationName|Nodes)=(\S+)", line))
-        nodes = row.get("Nodes", "(null)")
-        both = set(leave.hosts).intersection(expand(nodes) if nodes != "(null)" else ())
+    said = leave.ask(remote, client.show_reservations())
+    for row in parse_records(said.out, "ReservationName"):
+        both = set(leave.hosts).intersection(expand(row["Nodes"]) if row["Nodes"] else ())
         if both:
             raise WrightError.of(
                 "host-needed",
@@ -126,15 +125,14 @@ def empty(asked: Leave, hosts: tuple[str, ...], remote: Remote, say: Say, clock:
     Raises:
         WrightError: they have not within the wait; with the jobs and what can be done.
     """
-    nodes = parse_nodes(asked.ask(remote, SINFO).out)
-    free = [host for host in hosts if host in nodes and not nodes[host].drained]  # others keep their reason
+    nodes = parse_sinfo(asked.ask(remote, client.node_states()).out)
+    free = [host for host in hosts if host in nodes and not is_out(nodes[host])]  # others keep their reason
     if free:
-        names = ",".join(free)
-        asked.ask(remote, f"scontrol update NodeName={names} State=DRAIN Reason={shlex.quote(REASON)}")
+        asked.ask(remote, client.drain(",".join(free), REMOVE_HOSTS))
     say(f"{fold(hosts)}: drained, no new job starts there")
     if asked.cancel and (jobs := jobs_on(asked, hosts, remote)):
         say(f"cancelling {', '.join(jobs)}")
-        asked.ask(remote, f"scancel {shlex.join(jobs)}")
+        asked.ask(remote, client.cancel(jobs))
     started, told = clock.monotonic(), tuple[str, ...]()
     while jobs := jobs_on(asked, hosts, remote):
         if clock.monotonic() - started >= asked.wait_s and not asked.cancel:
@@ -151,8 +149,7 @@ def jobs_on(leave: Leave, hosts: tuple[str, ...], remote: Remote) -> tuple[str, 
     Raises:
         WrightError: slurmctld does not answer.
     """
-    asked = f"squeue --noheader --nodelist={shlex.quote(','.join(hosts))} --states=R,CG,S,CF --format=%A"
-    done = leave.ask(remote, asked)
+    done = leave.ask(remote, client.jobs_on(hosts))
     return tuple(sorted(set(done.out.split()), key=int))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,13 +12,17 @@ from clusterwright.config.names import fold
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.host import Host
 from clusterwright.edge.processes import Done
-from clusterwright.edge.slurm import QUEUE, QueuedJob, checked, parse_queue
+from clusterwright.edge.slurm import FIELDS, QUEUE, checked
 from clusterwright.edge.ssh import Remote, fan_out
 from clusterwright.errors import WrightError
 from clusterwright.provision.apply import apply
 from clusterwright.provision.change.upgrade import Step, is_of
 from clusterwright.provision.render.slurm_settings import STATE
 from clusterwright.provision.report import Report
+from clusterwright.slurm import client
+from clusterwright.slurm.jobs import Job, parse_queue
+from clusterwright.slurm.nodes import parse_nodes
+from clusterwright.slurm.states import FAILED_BY_HOST
 
 KEPT = (
     "/var/lib/clusterwright/kept"  # outside undo/: an apply's undo is thrown away in time, this never by us
@@ -138,18 +141,18 @@ def _packages(task: Upgrade, host: str) -> str:
     return f"known there: {words}"
 
 
-def running(task: Upgrade) -> dict[str, QueuedJob]:
+def running(task: Upgrade) -> dict[str, Job]:
     """Jobs that run now, by id.
 
     Raises:
         WrightError: slurmctld does not answer.
     """
     control = task.cluster.control.name
-    jobs = parse_queue(checked(task.control(QUEUE), control, "squeue").out)
-    return {job.job_id: job for job in jobs if job.state == "RUNNING"}
+    jobs = parse_queue(checked(task.control(QUEUE), control, "squeue").out, FIELDS)
+    return {job.id: job for job in jobs if job.state == "RUNNING"}
 
 
-def do(task: Upgrade, step: Step, before: dict[str, QueuedJob], say: Say) -> Report:
+def do(task: Upgrade, step: Step, before: dict[str, Job], say: Say) -> Report:
     """One step, up to what has to hold after it.
 
     Raises:
@@ -221,12 +224,12 @@ def start_again(task: Upgrade, step: Step) -> None:
             task.run(host, f"systemctl start {unit}", timeout_s=120)
 
 
-def lost_jobs(task: Upgrade, before: dict[str, QueuedJob]) -> list[str]:
+def lost_jobs(task: Upgrade, before: dict[str, Job]) -> list[str]:
     """Jobs that ran before and neither run now nor have ended as jobs end."""
     control = task.cluster.control.name
-    now = {job.job_id: job.state for job in parse_queue(checked(task.control(QUEUE), control, "squeue").out)}
-    well = {"RUNNING", "COMPLETING", "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "SUSPENDED", "PREEMPTED"}
-    return [job for job in before if now.get(job, "unknown") not in well]
+    jobs = parse_queue(checked(task.control(QUEUE), control, "squeue").out, FIELDS)
+    well = {job.id for job in jobs if not job.is_pending and job.state not in FAILED_BY_HOST}
+    return [job for job in before if job not in well]
 
 
 def until(task: Upgrade, step: Step, test: Callable[[], str], limit_s: float = ANSWER_S) -> None:
@@ -256,7 +259,7 @@ def _slurmdbd(task: Upgrade, step: Step) -> None:
 
 def _slurmctld(task: Upgrade, step: Step) -> None:
     def wrong() -> str:
-        done = task.control("scontrol show config")
+        done = task.control(client.line(client.show_config()))
         found = re.search(r"(?m)^SLURM_VERSION\s*= (\S+)", done.out)
         if found is None:
             return f"slurmctld does not answer: {done.last_lines(2)}"
@@ -267,15 +270,14 @@ def _slurmctld(task: Upgrade, step: Step) -> None:
 
 def _slurmd(task: Upgrade, step: Step) -> None:
     def wrong() -> str:
-        done = task.control(f"scontrol --oneliner show node {shlex.quote(','.join(step.hosts))}")
-        rows = [dict(re.findall(r"(NodeName|Version|State)=(\S+)", line)) for line in done.out.splitlines()]
-        found = {row["NodeName"]: row for row in rows if "NodeName" in row}
+        found = parse_nodes(task.control(client.line(client.show_nodes(step.hosts))).out)
         for host in step.hosts:
-            row = found.get(host, {})
-            if not is_of(row.get("Version", ""), task.wanted):
-                return f"slurmctld has {host} with version {row.get('Version', 'none')}"
-            if re.search(r"DOWN|NOT_RESPONDING|INVAL|\*", row.get("State", "DOWN")):
-                return f"slurmctld has {host} as {row.get('State', 'unknown')}"
+            node = found.get(host)
+            version = node.record["Version"] if node else ""
+            if not node or not is_of(version, task.wanted):
+                return f"slurmctld has {host} with version {version or 'none'}"
+            if not node.state.is_up or node.state.is_invalid:
+                return f"slurmctld has {host} as {node.state.text}"
         return ""
 
     until(task, step, wrong)

@@ -10,9 +10,10 @@ from clusterwright.check.bench.script import script
 from clusterwright.check.bench.stage import Part
 from clusterwright.edge.bundler import PACKAGE
 from clusterwright.edge.fakes import FakeClock, FakeRemote, own_input
-from clusterwright.edge.slurm import parse_queue
+from clusterwright.edge.slurm import FIELDS
 from clusterwright.errors import WrightError
 from clusterwright.onhost.bench.conduct import MARK
+from clusterwright.slurm.jobs import parse_queue
 
 IDLE = "".join(f"gpu-node{index}|idle\n" for index in range(1, 5))
 QUEUE = (
@@ -59,7 +60,7 @@ def test_states_are_sorted_into_free_busy_and_away():
 
 def test_jobs_that_hold_hosts_are_named_and_ended_ones_are_not():
     """With their users."""
-    jobs = parse_queue(QUEUE)
+    jobs = parse_queue(QUEUE, FIELDS)
 
     assert holders(jobs, ["gpu-node3"]) == "job 7 (train-x) of bob on gpu-node[2-3]"
     assert holders(jobs, ["gpu-node4"]) == "no job that squeue shows"

@@ -4,7 +4,7 @@ import pytest
 
 from clusterwright.diagnose.node import explain
 from clusterwright.diagnose.node.told import told
-from clusterwright.diagnose.pending.records import Record
+from clusterwright.slurm.records import Record
 
 LINE = "NodeName=gpu-7 Arch=x86_64 State={state} ThreadsPerCore=1 BootTime=2026-11-22T10:43:17 {reason}"
 

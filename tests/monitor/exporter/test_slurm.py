@@ -5,9 +5,12 @@ import hashlib
 import pytest
 
 from clusterwright.check.drains import drain as checked
-from clusterwright.onhost.exporter import drains, slurm_text
+from clusterwright.onhost.exporter import slurm_text
 from clusterwright.onhost.exporter.collectors import slurm
 from clusterwright.onhost.exporter.commands import said
+from clusterwright.slurm.drain_reasons import parse_drain_reason
+from clusterwright.slurm.jobs import WORDS
+from clusterwright.slurm.nodes import parse_nodes
 
 # Of a lab with Slurm 22.05.8 (2026-11-23).
 SDIAG = """*******************************************************
@@ -51,16 +54,18 @@ NODES = {
 @pytest.mark.parametrize("release", NODES)
 def test_a_node_is_read_in_every_release(release):
     """Keys that are new, odd or missing change nothing."""
-    (node,) = slurm_text.nodes(NODES[release])
+    (node,) = parse_nodes(NODES[release]).values()
 
-    assert node[:7] == ("n1", node.states, ("train", "all"), 16, 4, 4, 2)
-    assert node.state == "mixed"
+    assert (node.name, node.partitions) == ("n1", ("train", "all"))
+    assert (node.cpus, node.cpus_allocated, node.gpus, node.gpus_allocated) == (16, 4, 4, 2)
+    assert node.state.word == "mixed"
 
 
 @pytest.mark.parametrize(
     ("said_by_slurm", "state"),
     [
-        ("IDLE", "idle"), ("IDLE*", "idle"), ("IDLE+NOT_RESPONDING", "not_responding"), ("IDLE+DRAIN", "drained"),
+        ("IDLE", "idle"), ("IDLE*", "not_responding"), ("IDLE+NOT_RESPONDING", "not_responding"),
+        ("IDLE+DRAIN", "drained"),
         ("MIXED+DRAIN", "draining"), ("ALLOCATED+DRAIN", "draining"), ("DOWN+DRAIN+NOT_RESPONDING", "down"),
         ("IDLE+CLOUD+POWERED_DOWN", "powered_down"), ("IDLE+MAINTENANCE+RESERVED", "maint"),
         ("IDLE+PLANNED", "planned"),
@@ -69,9 +74,9 @@ def test_a_node_is_read_in_every_release(release):
 )  # fmt: skip
 def test_a_state_is_one_word(said_by_slurm, state):
     """That of sinfo."""
-    (node,) = slurm_text.nodes(f"NodeName=n State={said_by_slurm} CPUTot=1 CPUAlloc=0")
+    (node,) = parse_nodes(f"NodeName=n State={said_by_slurm} CPUTot=1 CPUAlloc=0").values()
 
-    assert node.state == state
+    assert node.state.word == state
 
 
 def test_gpus_and_processors_add_up(samples):
@@ -80,7 +85,7 @@ def test_gpus_and_processors_add_up(samples):
     lines.append(
         "NodeName=n3 CPUAlloc=20 CPUTot=16 State=ALLOCATED Gres=gpu:2 GresUsed=gpu:3(IDX:0-2) Partitions=all"
     )
-    found = samples(slurm.of_nodes(slurm_text.nodes("\n".join(lines))))
+    found = samples(slurm.of_nodes(parse_nodes("\n".join(lines)).values()))
 
     def of(name, partition, state):
         return found.get((name, ("partition", partition), ("state", state)))
@@ -105,7 +110,7 @@ def test_who_drained_is_what_the_check_says(reason, who):
         text = "wright: gpu-lost 3 GPUs"
         reason = f"{text} [{hashlib.sha256(text.encode()).hexdigest()[:8]}]"
     for written in (reason, f"{reason} [root@2026-11-21T13:10:05]"):
-        assert drains.drain(written)[0] == checked("n1", written).who == who
+        assert parse_drain_reason(written).who == checked("n1", written).who == who
 
 
 def test_a_reason_that_looks_like_a_key_is_a_reason(samples):
@@ -113,7 +118,9 @@ def test_a_reason_that_looks_like_a_key_is_a_reason(samples):
     reason = "State=DOWN CPUTot=99 [bob@2026-11-21T13:10:05]"
     line = f"NodeName=n1 State=IDLE+DRAIN CPUTot=1 CPUAlloc=0 Partitions=a Reason={reason} Comment=State=FAIL"
     (info,) = [
-        key for key in samples(slurm.of_nodes(slurm_text.nodes(line))) if key[0] == "slurm_node_drain_info"
+        key
+        for key in samples(slurm.of_nodes(parse_nodes(line).values()))
+        if key[0] == "slurm_node_drain_info"
     ]
 
     assert dict(info[1:]) == {"node": "n1", "who": "person", "reason": "State=DOWN CPUTot=99"}
@@ -125,7 +132,7 @@ def row(**cells):
         "JobID": "7", "State": "PENDING", "Partition": "train", "Account": "language", "Reason": "Resources",
         "SubmitTime": "1000", "EligibleTime": "1000", "tres-alloc": "cpu=4,node=1,gres/gpu=2,gres/gpu:a100=2",
     } | cells  # fmt: skip
-    return "".join(str(given[name])[:width].ljust(width) for name, width in slurm_text.COLUMNS)
+    return "".join(str(given[WORDS[name]])[:width].ljust(width) for name, width in slurm_text.COLUMNS)
 
 
 def test_jobs_are_counted_with_their_gpus(samples):
@@ -168,7 +175,7 @@ def test_a_clock_that_is_behind_makes_no_wait_negative(samples):
 def test_what_is_no_row_is_passed_over(text):
     """As what a command says when it fails."""
     assert slurm_text.jobs(text) == []
-    assert slurm_text.nodes(text) == []
+    assert parse_nodes(text) == {}
     assert slurm_text.shares(text) == []
     assert slurm_text.diagnosis(text) == {}
 

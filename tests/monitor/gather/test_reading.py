@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from clusterwright.monitor.gather.jobs import jobs
 from clusterwright.monitor.gather.nodes import Place, nodes, state
 from clusterwright.monitor.gather.reading import Known, picture_of
-from clusterwright.monitor.gather.slurm_text import gpus
 from clusterwright.monitor.gather.teams import teams
+from clusterwright.slurm.jobs import Job
+from clusterwright.slurm.states import parse_node_state
 
 NODE = (  # a real line of 22.05.8
     "NodeName=gpu-node1 Arch=x86_64 CoresPerSocket=8  CPUAlloc=1 CPUEfctv=16 CPUTot=16 CPULoad=32.31 "
@@ -109,7 +110,7 @@ def test_parts_that_do_not_answer_are_named_and_the_rest_is_shown(recorded, know
 )  # fmt: skip
 def test_states_of_all_releases(text, named, drained):
     """As words since 21.08, as signs before, and such as nobody knows yet."""
-    assert state(text) == (named, drained)
+    assert state(parse_node_state(text)) == (named, drained)
 
 
 def test_a_node_with_fields_that_nobody_knows():
@@ -191,7 +192,7 @@ def test_a_gpu_that_slurm_does_not_count_is_shown_and_a_value_that_is_none_is_no
 )  # fmt: skip
 def test_gpus_as_every_release_writes_them(tres, per_node, count):
     """Of three nodes."""
-    assert gpus(tres, per_node, 3) == count
+    assert Job(tres=tres, gres=per_node, nodes=3).gpus == count
 
 
 def test_teams_without_accounting_are_those_of_the_file_and_of_jobs(recorded):

@@ -7,7 +7,7 @@ from clusterwright.edge.fakes import FakeRemote
 from clusterwright.edge.processes import Done
 from clusterwright.edge.ssh import FromHost, Ssh
 from clusterwright.errors import WrightError
-from clusterwright.monitor.picture import Job, Run
+from clusterwright.monitor.picture import JobView, Run
 from clusterwright.monitor.top.acts import ByShell
 
 
@@ -24,7 +24,7 @@ class Coded:
 
 def job(name="1", run=None):
     """One that runs."""
-    return Job(name, "x; rm -rf /", "alice", "vision", "train", "RUNNING", run=run)
+    return JobView(name, "x; rm -rf /", "alice", "vision", "train", "RUNNING", run=run)
 
 
 def acts(remote, user="alice"):

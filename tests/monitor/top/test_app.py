@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.errors import WrightError
-from clusterwright.monitor.picture import Alert, Job, Picture
+from clusterwright.monitor.picture import Alert, JobView, Picture
 from clusterwright.monitor.top.words import KEYS
 
 
@@ -157,7 +157,7 @@ def test_output_and_reason_are_shown_harmless(on_stage, picture):
 def test_names_of_strangers_do_nothing(on_stage, recorded):
     """Markup, escape sequences, line breaks and direction marks are written out, each on its own line."""
     jobs = tuple(
-        Job(str(100000 + place), name, "eve", "bio", "train", "RUNNING", gpus=1)
+        JobView(str(100000 + place), name, "eve", "bio", "train", "RUNNING", gpus=1)
         for place, name in enumerate(recorded.HOSTILE)
     )
     alert = Alert("X", "warning", "n1", 0.0, "a [red]summary[/] \x1b[31m\nsecond")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from clusterwright.monitor.picture import Gpu, Job, Node, Picture
+from clusterwright.monitor.picture import Gpu, JobView, NodeView, Picture
 from clusterwright.monitor.picture.lacks import NO_PROMETHEUS, lack
 from clusterwright.monitor.top import columns
 from clusterwright.monitor.top.columns import Way, fitting
@@ -94,7 +94,7 @@ def test_groups_that_need_a_person_come_first(recorded):
 
 def test_names_of_many_dimensions_are_folded_in_time():
     """1,000 names of three numbers each; the rest of a longer list is cut."""
-    nodes = [Node(f"r{a}-c{b}-n{c}", "idle") for a in range(10) for b in range(10) for c in range(10)]
+    nodes = [NodeView(f"r{a}-c{b}-n{c}", "idle") for a in range(10) for b in range(10) for c in range(10)]
 
     (group,) = groups(nodes)
     assert group.hosts.endswith(",...")
@@ -106,7 +106,7 @@ def test_names_of_many_dimensions_are_folded_in_time():
 )  # fmt: skip
 def test_no_text_breaks_a_line(name, user, reason, width, state, lang):
     """Whatever a stranger wrote, a row is one line, and as wide as there is room."""
-    job = Job("1", name, user, user, "train", state, reason=reason, gpus=1)
+    job = JobView("1", name, user, user, "train", state, reason=reason, gpus=1)
 
     for line in lines(Picture(name, 0.0, jobs=(job,), missing=(reason,)), Way(lang), width, 20):
         plain = line.plain
@@ -148,8 +148,8 @@ def test_what_is_missing_is_said_in_the_language():
 
 def test_what_is_known_of_slurm_alone_is_shown():
     """No Prometheus, no accounting, nothing of GPUs: no number is invented."""
-    node = Node("n1", "unknown")
-    job = Job("1", "x", "a", "", "p", "RUNNING")
+    node = NodeView("n1", "unknown")
+    job = JobView("1", "x", "a", "", "p", "RUNNING")
     text = "\n".join(
         line.plain for line in lines(Picture("c", 0.0, nodes=(node,), jobs=(job,)), Way(), 150, 30)
     )

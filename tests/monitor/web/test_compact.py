@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.monitor.picture import Alert, Gpu, Job, Node, Picture, Run, Team
+from clusterwright.monitor.picture import Alert, Gpu, JobView, NodeView, Picture, Run, Team
 from clusterwright.monitor.web import compact
 from clusterwright.monitor.web.feed import encoded
 from clusterwright.monitor.web.lists import Wish, listed
@@ -24,14 +24,14 @@ STATES = {
 @pytest.mark.parametrize(("state", "drained", "jobs"), STATES)
 def test_a_colour_says_the_state(state, drained, jobs):
     """Out of service counts before in use, down before all."""
-    node = Node("n1", state, drained=drained, jobs=tuple("12"[:jobs]))
+    node = NodeView("n1", state, drained=drained, jobs=tuple("12"[:jobs]))
 
     assert compact.kind(node) == STATES[state, drained, jobs]
 
 
 def test_what_nobody_said_is_nothing_and_not_zero():
     """A GPU without a figure has None in its place, and takes no part in the mean."""
-    node = Node(
+    node = NodeView(
         "n1",
         "mixed",
         gpus_total=2,
@@ -41,7 +41,7 @@ def test_what_nobody_said_is_nothing_and_not_zero():
 
     assert compact.node_row(node)[-1] == [None, None, None, None, 50, 25, 40, None]
     assert compact.sums(picture)["use"] == 0.5
-    assert compact.sums(Picture("c", 0.0, (Node("n1", "idle", gpus=(Gpu(0),)),)))["use"] is None
+    assert compact.sums(Picture("c", 0.0, (NodeView("n1", "idle", gpus=(Gpu(0),)),)))["use"] is None
 
 
 def test_a_muted_alert_is_shown_and_not_counted():
@@ -71,7 +71,7 @@ hostile = st.text(st.characters(), max_size=300)
 @given(hostile, hostile, hostile)
 def test_no_text_of_a_stranger_leaves_with_signs_that_act(name, reason, why):
     """Job, node, run, team and alert: no control, no direction mark, one line, bounded; and JSON can carry it."""
-    job = Job(
+    job = JobView(
         "1",
         name,
         name,
@@ -83,7 +83,7 @@ def test_no_text_of_a_stranger_leaves_with_signs_that_act(name, reason, why):
         nodes=(name,),
         run=Run(name, state=why, slow_rank=name),
     )
-    node = Node(
+    node = NodeView(
         name, name, why=why, group=name, partitions=(name,), gpus=(Gpu(0, name, job=name),), jobs=(name,)
     )
     picture = Picture(
@@ -126,7 +126,7 @@ def applied(old, change):
 
 
 names = st.sampled_from(["n1", "n2", "n3", "n4"])
-nodes = st.lists(st.builds(Node, names, st.sampled_from(["idle", "mixed", "down"]), gpus_used=st.integers(0, 8)),
+nodes = st.lists(st.builds(NodeView, names, st.sampled_from(["idle", "mixed", "down"]), gpus_used=st.integers(0, 8)),
                  unique_by=lambda node: node.name)  # fmt: skip
 pictures = st.builds(
     Picture, st.just("c"), st.floats(0, 10), nodes.map(tuple), missing=st.just(()) | st.just(("x",))
@@ -167,7 +167,8 @@ def test_a_curve_is_thinned_to_its_end():
 def test_a_job_on_odd_hosts_is_shown_all_the_same():
     """Names that no hostlist can fold stand as they are."""
     assert (
-        compact.job_row(Job("1", "a", "u", "t", "p", "RUNNING", nodes=("n[1", "x,,y")))["nodes"] == "n[1,x,,y"
+        compact.job_row(JobView("1", "a", "u", "t", "p", "RUNNING", nodes=("n[1", "x,,y")))["nodes"]
+        == "n[1,x,,y"
     )
 
 
@@ -206,7 +207,7 @@ def test_a_list_is_found_ordered_and_cut(small):
 def test_a_loss_that_is_no_number_is_sent_as_nothing():
     """A run that diverged does not stop the page: browsers read neither NaN nor infinity."""
     run = Run("r", loss=float("nan"), mfu=float("inf"), curve=((1, 2.0), (2, float("nan"))))
-    document = encoded(compact.job_page(Job("1", "a", "u", "t", "p", "RUNNING", run=run)))
+    document = encoded(compact.job_page(JobView("1", "a", "u", "t", "p", "RUNNING", run=run)))
 
     assert b"NaN" not in document
     assert json.loads(document)["run"]["curve"] == [[1, 2.0], [2, None]]

@@ -9,7 +9,7 @@ import pytest
 
 from clusterwright.edge.fakes import FakeClock
 from clusterwright.errors import WrightError
-from clusterwright.monitor.picture import Gpu, Job, Node, Picture, Run
+from clusterwright.monitor.picture import Gpu, JobView, NodeView, Picture, Run
 from clusterwright.monitor.web.history import KEPT, MOST, SPANS, History
 from clusterwright.monitor.web.trails import MOST as TRAIL_MOST
 from clusterwright.monitor.web.trails import Trail, Trails
@@ -22,10 +22,10 @@ START = 1_795_003_200  # a whole hour
 def moment(*, used=3, use=0.5):
     """Two nodes, one of them down."""
     nodes = (
-        Node("n1", "mixed", gpus_total=8, gpus_used=used, gpus=(Gpu(0, utilisation=use),)),
-        Node("n2", "down"),
+        NodeView("n1", "mixed", gpus_total=8, gpus_used=used, gpus=(Gpu(0, utilisation=use),)),
+        NodeView("n2", "down"),
     )
-    return Picture("c", 0.0, nodes, (Job("1", "a", "u", "t", "p", "RUNNING"),))
+    return Picture("c", 0.0, nodes, (JobView("1", "a", "u", "t", "p", "RUNNING"),))
 
 
 @pytest.fixture
@@ -136,9 +136,9 @@ def test_a_trail_keeps_a_whole_life_in_little_room():
 def test_a_job_that_has_ended_leaves_no_trail():
     """Nothing is kept of it; one that waits has none."""
     run = Run("r", loss=2.0)
-    job = Job("1", "a", "u", "t", "p", "RUNNING", started=1.0, run=run)
+    job = JobView("1", "a", "u", "t", "p", "RUNNING", started=1.0, run=run)
     trails = Trails()
-    trails.add(10.0, (job, Job("2", "b", "u", "t", "p", "PENDING")))
+    trails.add(10.0, (job, JobView("2", "b", "u", "t", "p", "PENDING")))
     assert trails.of("1")["loss"] == [2.0]
     assert trails.of("2")["at"] == []
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from clusterwright.monitor.picture import Node
+from clusterwright.monitor.picture import NodeView
 from clusterwright.monitor.web.lists import ORDERS
 from clusterwright.monitor.web.pages import SUMS, VIEWS
 from clusterwright.monitor.web.users import ROLES
@@ -89,7 +89,7 @@ def test_every_kind_of_node_has_a_word():
 
     states = ("idle", "mixed", "allocated", "completing", "planned", "reserved", "maint", "rebooting", "powering_up",
               "powered_down", "not_responding", "down", "down*", "inval", "something-new")  # fmt: skip
-    kinds = {kind(Node("n", state, drained=drained)) for state in states for drained in (False, True)}
+    kinds = {kind(NodeView("n", state, drained=drained)) for state in states for drained in (False, True)}
     assert {f"kind.{each}" for each in kinds} <= EN.keys()
 
 

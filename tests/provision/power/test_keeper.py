@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,9 @@ from clusterwright.onhost.power.keeper import Keeper
 from clusterwright.onhost.power.providers import Provider
 from clusterwright.onhost.power.records import Records
 from clusterwright.onhost.power.settings import Settings
-from clusterwright.onhost.power.slurm import Node, parse
+from clusterwright.slurm.drain_reasons import parse_drain_reason
+from clusterwright.slurm.nodes import parse_node, parse_nodes
+from clusterwright.slurm.states import BASES
 
 BOOT_S, IDLE_S = 8, 30
 OF = Settings(
@@ -24,18 +27,37 @@ OF = Settings(
 OFF = frozenset({"IDLE", "POWERED_DOWN"})
 
 
+class Row(NamedTuple):
+    """A host as the world has it."""
+
+    state: frozenset
+    reason: str
+
+    def node(self, host):
+        """As scontrol prints it, read."""
+        return parse_node(
+            f"NodeName={host} State={'+'.join(sorted(self.state, key=_flags_last))} Reason={self.reason}"
+        )
+
+
+def _flags_last(word):
+    return (word not in BASES, word)
+
+
 class World(Provider):
     """Slurm, the provider and the hosts in one; `mood` is how a host's provider behaves."""
 
     def __init__(self, of=OF, moods=None):
         self.of, self.now, self.on_since, self.since, self.calls = of, 0.0, {}, {}, []
         self.mood = dict.fromkeys(of.hosts, "well") | (moods or {})
-        self.node = {host: Node(OFF, "none") for host in of.hosts}
+        self.node = {host: Row(OFF, "none") for host in of.hosts}
         self.answers = True  # slurmctld
 
     def nodes(self):
         """What `scontrol show nodes` says."""
-        return dict(self.node) if self.answers else None
+        if not self.answers:
+            return None
+        return {host: row.node(host) for host, row in self.node.items()}
 
     def update(self, hosts, *words):
         """`scontrol update`."""
@@ -57,7 +79,7 @@ class World(Provider):
 
     def be(self, host, state, reason="none"):
         """From now on."""
-        self.node[host], self.since[host] = Node(frozenset(state), reason), self.now
+        self.node[host], self.since[host] = Row(frozenset(state), reason), self.now
 
     def on(self, hosts):
         """A call of the provider's; a mood of words is its answer."""
@@ -170,7 +192,7 @@ def test_what_does_not_come_up_is_tried_again_with_growing_pauses_and_then_drain
         world.want("n2")
         boots += [world.now] if world.node["n2"].state != before else []
         run(world, keeper, 1)
-        down += decide.failed(world.node["n2"])
+        down += decide.failed(world.nodes()["n2"])
     state, reason = world.node["n2"]
 
     assert len(boots) == OF.tries
@@ -303,16 +325,17 @@ def test_whatever_happens_no_host_is_stuck(tmp_path_factory, events):
 
 def test_rows_of_scontrol():
     """Two lines of 22.05.8, as they are."""
-    rows = parse(
+    rows = parse_nodes(
         "NodeName=gpu-node1 Arch=x86_64 CoresPerSocket=8 State=IDLE+POWERED_DOWN+NOT_RESPONDING ThreadsPerCore=1"
         " Comment=(null) \nNodeName=gpu-node2 State=DOWN*+POWERED_DOWN TmpDisk=0 Reason=wright: power: boot 1 of 3"
         " failed: it said: [no] [slurm@2026-11-22T19:23:31]\n"
     )
 
-    assert rows["gpu-node1"] == Node(frozenset({"IDLE", "POWERED_DOWN", "NOT_RESPONDING"}), "")
-    assert rows["gpu-node2"] == Node(
-        frozenset({"DOWN", "POWERED_DOWN"}), "wright: power: boot 1 of 3 failed: it said: [no]"
-    )
+    found = {name: (node.state.text, parse_drain_reason(node.reason).text) for name, node in rows.items()}
+    assert found == {
+        "gpu-node1": ("IDLE+NOT_RESPONDING+POWERED_DOWN", ""),
+        "gpu-node2": ("DOWN+NOT_RESPONDING+POWERED_DOWN", "wright: power: boot 1 of 3 failed: it said: [no]"),
+    }
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from clusterwright.onhost.power.keeper import Keeper
 from clusterwright.onhost.power.records import Records
 from clusterwright.onhost.power.settings import Settings
-from clusterwright.onhost.power.slurm import Node
+from clusterwright.slurm.nodes import parse_node
 
 RESET = "/redfish/v1/Systems/437XR1138R2/Actions/ComputerSystem.Reset"
 
@@ -130,7 +130,7 @@ def test_the_keeper_boots_hosts_whatever_one_silent_controller_does(site, tmp_pa
         provider={"kind": "redfish"}, hosts=switch.settings.hosts, resume_timeout=60, suspend_timeout=20,
         spares=0, tries=3, retry_after=10,
     )  # fmt: skip
-    nodes = {host: Node(frozenset({"IDLE", "POWERING_UP"}), "none") for host in of.hosts}
+    nodes = {host: parse_node(f"NodeName={host} State=IDLE+POWERING_UP") for host in of.hosts}
     slurm = SimpleNamespace(nodes=lambda: nodes, update=lambda *_words: "")
     keeper = Keeper(
         of, switch, Records(str(tmp_path / "records.json"), list(of.hosts)), lambda _words: None, slurm

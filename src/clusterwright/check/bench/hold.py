@@ -15,9 +15,13 @@ from clusterwright.config.names import expand, fold
 from clusterwright.edge import slurm
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host, as_user
-from clusterwright.edge.slurm import QueuedJob, checked
+from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
+from clusterwright.slurm import client
+from clusterwright.slurm.jobs import Job, job_state_of
+from clusterwright.slurm.nodes import parse_sinfo
+from clusterwright.slurm.states import NodeState, is_pending
 
 PROGRAMS = (
     "worker", "hello", "pair", "collectives", "sweep", "disks", "memory", "training", "trial", "loader", "gpu",
@@ -25,10 +29,6 @@ PROGRAMS = (
 )  # fmt: skip
 LOOK_S = 1.0
 JOB_LIMIT_S = 4 * 3600
-HOLDING = ("RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED")
-AWAY = ("down", "drain", "fail", "not_resp", "power", "maint", "*")  # parts of sinfo's words for a state
-# slurmctld has just started and not heard of it yet; where it never does, it says down soon.
-COMING = ("unk", "idle*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +55,30 @@ class Hosts:
 
 
 def sort(text: str, wanted: Iterable[str]) -> Hosts:
-    """From lines `NAME|STATE` of `sinfo --Node`; only the wanted ones, where any are."""
+    """Of the nodes of sinfo, only the wanted ones, where any are."""
     only = frozenset(wanted)
-    rows = [line.strip().split("|") for line in text.splitlines() if line.count("|") == 1]
-    states = {name: state.lower() for name, state in rows if not only or name in only}
-    coming = {name for name, state in states.items() if state.startswith(COMING)}
+    nodes = {name: node for name, node in parse_sinfo(text).items() if not only or name in only}
+    coming = {name for name, node in nodes.items() if _is_coming(node.state)}
     away = {
-        name: state for name, state in states.items()
-        if name not in coming and any(word in state for word in AWAY)
+        name: node.record["State"] for name, node in nodes.items()
+        if name not in coming and (node.state.is_power_saving or not node.state.is_available)
     }  # fmt: skip
-    free = tuple(name for name, state in states.items() if state == "idle")
-    busy = tuple(name for name in states if name not in away and name not in free)
-    ending = tuple(name for name in busy if name in coming or "completing" in states[name])
+    free = tuple(name for name, node in nodes.items() if node.state.text == "IDLE")
+    busy = tuple(name for name in nodes if name not in away and name not in free)
+    ending = tuple(name for name in busy if name in coming or nodes[name].state.activity == "completing")
     return Hosts(free, busy, away, ending)
 
 
-def holders(jobs: Iterable[QueuedJob], hosts: Iterable[str]) -> str:
+def _is_coming(state: NodeState) -> bool:
+    """True when slurmctld has just started and not heard of it yet; where it never does, it is down soon."""
+    return state.base == "UNKNOWN" or state.text == "IDLE+NOT_RESPONDING"
+
+
+def holders(jobs: Iterable[Job], hosts: Iterable[str]) -> str:
     """The jobs that hold hosts, as people would say it."""
     wanted = frozenset(hosts)
-    held = [job for job in jobs if job.state in HOLDING and job.hosts and wanted & {*expand(job.hosts)}]
-    named = [f"job {job.job_id} ({job.name}) of {job.user} on {job.hosts}" for job in held]
+    held = [job for job in jobs if job.holds_hosts and job.hosts and wanted & {*expand(job.hosts)}]
+    named = [f"job {job.id} ({job.name}) of {job.user} on {job.hosts}" for job in held]
     return ", ".join(named) or "no job that squeue shows"
 
 
@@ -85,9 +89,8 @@ def look(cluster: Cluster, remote: Remote, wish: Wish) -> Hosts:
         WrightError: the control host or slurmctld does not answer.
     """
     name = cluster.control.name
-    partition = shlex.quote(wish.partition or partition_of(cluster))
-    command = f"sinfo --Node --noheader --partition={partition} --format='%N|%T'"
-    return sort(checked(Host(remote, name).run(command), name, "sinfo").out, wish.hosts)
+    argv = client.node_states(partition=wish.partition or partition_of(cluster))
+    return sort(checked(Host(remote, name).run(client.line(argv)), name, argv[0]).out, wish.hosts)
 
 
 def choose(cluster: Cluster, remote: Remote, wish: Wish, clock: Clock) -> Hosts:
@@ -129,7 +132,9 @@ def held(
         _started(stage, wish, clock)
         yield stage
     finally:
-        Host(remote, control).run_as(wish.user, f"scancel {job}; {find_command(folder)}")
+        Host(remote, control).run_as(
+            wish.user, f"{client.line(client.cancel([job]))}; {find_command(folder)}"
+        )
 
 
 def _folder(cluster: Cluster, clock: Clock) -> str:
@@ -173,21 +178,21 @@ def _started(stage: JobStage, wish: Wish, clock: Clock) -> None:
     until = clock.monotonic() + wish.wait_s
     while True:
         fields = slurm.show_job(stage.remote, stage.control, stage.job)
-        state = slurm.state_of(fields)
+        state = job_state_of(fields)
         if state == "RUNNING":
             return
-        if state not in ("PENDING", "CONFIGURING", "UNKNOWN"):
+        if not is_pending(state) and state not in ("CONFIGURING", "UNKNOWN"):
             raise WrightError.of(
                 "bench-job-ended", f"Slurm's job {stage.job} of the bench is {state.lower()}",
                 f"see why: scontrol show job {stage.job}",
             )  # fmt: skip
         if clock.monotonic() >= until:
-            others = [j for j in slurm.queue(stage.remote, stage.control) if j.job_id != stage.job]
-            raise _busy(fold(list(stage.names)), holders(others, stage.names), fields.get("Reason", ""), wish)
+            others = [j for j in slurm.queue(stage.remote, stage.control) if j.id != stage.job]
+            raise _busy(fold(list(stage.names)), holders(others, stage.names), fields["Reason"], wish)
         clock.sleep(LOOK_S)
 
 
-def _too_few(seen: Hosts, wish: Wish, jobs: Iterable[QueuedJob]) -> WrightError:
+def _too_few(seen: Hosts, wish: Wish, jobs: Iterable[Job]) -> WrightError:
     if seen.busy:
         return _busy(fold(list(seen.busy)), holders(jobs, seen.busy), "", wish)
     away = ", ".join(f"{name} is {state}" for name, state in seen.away.items()) or "there are no others"

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from operator import attrgetter
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.facts.slurm_nodes import SlurmNode, slurm_nodes
+from clusterwright.check.facts.slurm_nodes import slurm_nodes
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.units import GiB
+from clusterwright.slurm.nodes import Node
+from clusterwright.units import GiB, MiB
 
 
 @check(
@@ -18,20 +19,21 @@ from clusterwright.units import GiB
     when=attrgetter("is_control"),
     mend="apply the cluster file again, then `scontrol reconfigure`",
 )
-def node_offers(cluster: Cluster, have: Mapping[str, tuple[SlurmNode, ...]]) -> list[Verdict]:
+def node_offers(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> list[Verdict]:
     """Slurmctld's nodes have the declared CPUs and GPUs, and no more memory than declared."""
     ((_, nodes),) = have.items()
     hosts = {host.name: host for host in cluster.hosts("compute")}
     return [_verdict(hosts[node.name], node) for node in nodes if node.name in hosts]
 
 
-def _verdict(host: Host, node: SlurmNode) -> Verdict:
+def _verdict(host: Host, node: Node) -> Verdict:
     group, gpus = host.group, host.group.gpus
     offer = _gpus(gpus.count, gpus.model) if gpus else "no GPU"
     want = f"{group.cpus.threads} CPUs, at most {group.memory / GiB:.3g} GiB, {offer}"
-    saw = f"{node.cpus} CPUs, {node.memory_bytes / GiB:.3g} GiB, {_gpus(node.gpus, node.gpu_model)}"
+    memory = node.memory_mib * MiB
+    saw = f"{node.cpus} CPUs, {memory / GiB:.3g} GiB, {_gpus(node.gpus, node.gpu_model)}"
     same_gpus = (node.gpus, node.gpu_model) == ((gpus.count, gpus.model) if gpus else (0, ""))
-    holds = node.cpus == group.cpus.threads and node.memory_bytes <= group.memory and same_gpus
+    holds = node.cpus == group.cpus.threads and memory <= group.memory and same_gpus
     return expect(holds, saw=saw, want=f"{want} (nodes.{host.group_name})", subject=host.name)
 
 

@@ -7,25 +7,11 @@ from operator import attrgetter
 
 from clusterwright.check.drains import drain, fault_mend
 from clusterwright.check.expectation import check, fault, fine
-from clusterwright.check.facts.slurm_nodes import SlurmNode, slurm_nodes
+from clusterwright.check.facts.slurm_nodes import slurm_nodes
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.slurm.nodes import Node
 
-# scontrol(1), NODE STATES: with these no job starts there.
-_BAD = {
-    "DOWN",
-    "FAIL",
-    "FAILING",
-    "INVAL",
-    "INVALID_REG",
-    "NOT_RESPONDING",
-    "ERROR",
-    "UNKNOWN",
-    "FUTURE",
-    "POWERED_DOWN",
-}
-_DRAINED = {"DRAIN", "DRAINED", "DRAINING"}
-_HELD = {*_DRAINED, "MAINT", "RESERVED", "REBOOT_ISSUED", "REBOOT_REQUESTED"}
 _WANT = "a node that takes jobs"
 _BEYOND = "wright: not drained, the share is used up: "  # the health program's comment (provision/render/hooks/share)
 
@@ -36,7 +22,7 @@ _BEYOND = "wright: not drained, the share is used up: "  # the health program's 
     when=attrgetter("is_control"),
     mend="mend the reason, then `scontrol update nodename=NODE state=resume`",
 )
-def node_states(cluster: Cluster, have: Mapping[str, tuple[SlurmNode, ...]]) -> list[Verdict]:
+def node_states(cluster: Cluster, have: Mapping[str, tuple[Node, ...]]) -> list[Verdict]:
     """Slurmctld has every compute host as a node that takes jobs; one that is held back is a warning.
 
     It says who has drained a node: its own health program, which gives it back, Slurm, or a person.
@@ -46,23 +32,24 @@ def node_states(cluster: Cluster, have: Mapping[str, tuple[SlurmNode, ...]]) -> 
     return [_verdict(host.name, known.get(host.name)) for host in cluster.hosts("compute")]
 
 
-def _verdict(host: str, node: SlurmNode | None) -> Verdict:
+def _verdict(host: str, node: Node | None) -> Verdict:
     if node is None:
         return fault(saw="slurmctld has no such node", want=_WANT, subject=host)
-    flags = {flag.strip("*~#!%$@^-") for flag in node.state}
-    bad = flags & _BAD or any(flag.endswith("*") for flag in node.state)  # *: not responding
-    if not bad and not flags & _HELD:
+    state = node.state
+    is_broken = not state.is_usable or state.is_powered_down
+    is_held = state.is_drained or state.is_in_maintenance or state.is_rebooting or state.is_reserved
+    if not is_broken and not is_held:
         return _in_use(host, node)
-    state, otherwise = "+".join(node.state), Status.FAIL if bad else Status.WARN
-    if flags & _DRAINED and node.reason:
+    otherwise = Status.FAIL if is_broken else Status.WARN
+    if state.is_drained and node.reason:
         found = drain(host, node.reason)
-        saw = f"{state}, drained by {found.by}: {found.reason}"
+        saw = f"{node.record['State']}, drained by {found.by}: {found.reason}"
         return fault(saw=saw, want=_WANT, subject=host, mend=found.mend, otherwise=otherwise)
-    saw = state + (f": {node.reason}" if node.reason else "")
+    saw = node.record["State"] + (f": {node.reason}" if node.reason else "")
     return fault(saw=saw, want=_WANT, subject=host, otherwise=otherwise)
 
 
-def _in_use(host: str, node: SlurmNode) -> Verdict:
+def _in_use(host: str, node: Node) -> Verdict:
     if not node.comment.startswith(_BEYOND):
         return fine(saw="takes jobs", want=_WANT, subject=host)
     faults = node.comment.removeprefix(_BEYOND)

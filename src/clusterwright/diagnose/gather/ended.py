@@ -16,12 +16,12 @@ from clusterwright.diagnose.gather.metrics import ask_metrics
 from clusterwright.diagnose.gather.sections import sections
 from clusterwright.diagnose.gather.slurm_said import of_slurm, state_of
 from clusterwright.diagnose.gather.window import window
-from clusterwright.diagnose.pending.records import Record
 from clusterwright.diagnose.reading import Source, of_bytes, of_text
 from clusterwright.edge.bundler import RUN_TEXTS
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote, fan_out
+from clusterwright.slurm.records import Record
 
 MOST_HOSTS = (
     128  # that are asked for their logs; of a larger job, those that Slurm or the run names come first

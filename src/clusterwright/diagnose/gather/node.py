@@ -7,11 +7,13 @@ import shlex
 from dataclasses import dataclass
 
 from clusterwright.diagnose.gather.ended import on_hosts, sources_of
-from clusterwright.diagnose.pending.records import Record, stamp
 from clusterwright.diagnose.reading import Source
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
+from clusterwright.slurm import client
+from clusterwright.slurm.nodes import parse_node
+from clusterwright.slurm.records import Record, stamp
 
 DAY_S = 86400
 BEFORE_S = 900  # what takes a host out of service is said so long before Slurm writes that it is out
@@ -22,9 +24,9 @@ _NOW = "part 'munge now' sh -c 'command -v munge >/dev/null && munge -n </dev/nu
 # Somebody says that a host is well by setting its state; that it merely answers again sets none.
 _ASK = r"""
 node={node}
-scontrol show node -o "$node" && date +%Y-%m-%dT%H:%M:%S || exit
+{show} && date +%Y-%m-%dT%H:%M:%S || exit
 back() {{ grep -E "update_node: node $node state set to (IDLE|MIXED|ALLOCATED|RESUME|UNDRAIN)" | tail -n 1; }}
-log=$(scontrol show config 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
+log=$({config} 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
 journalctl -u slurmctld -q --no-pager -o short-iso -n 20000 2>/dev/null | back
 tail -n 20000 "$log" 2>/dev/null | back
 """
@@ -58,11 +60,13 @@ def record(remote: Remote, control: str, node: str) -> Known:
     Raises:
         WrightError: the control host or slurmctld does not answer.
     """
-    done = Host(remote, control).run(f"sh -c {shlex.quote(_ASK.format(node=shlex.quote(node)))}")
+    show, config = (client.line(argv) for argv in (client.show_nodes([node]), client.show_config()))
+    script = _ASK.format(node=shlex.quote(node), show=show, config=config)
+    done = Host(remote, control).run(f"sh -c {shlex.quote(script)}")
     if "not found" in done.out + done.err:
         return Known(Record({}))
     line, now, *given = [*checked(done, control, "scontrol").out.splitlines(), ""][:4]
-    known = Record.parse(line)
+    known = parse_node(line).record
     return Known(known, _stood(known["Reason"], now), _back(given, now))
 
 

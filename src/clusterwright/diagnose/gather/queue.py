@@ -6,10 +6,11 @@ import re
 import shlex
 
 from clusterwright.diagnose.gather.sections import sections
-from clusterwright.diagnose.pending.facts import QUEUE, Facts
+from clusterwright.diagnose.pending.facts import FIELDS, Facts
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
+from clusterwright.slurm.jobs import queue_format
 
 # Each part may fail alone: without accounting there are no associations, and no reservation is an exit code.
 # `--start` makes the backfill scheduler think, so it is asked for this job only.
@@ -37,7 +38,6 @@ def ask(remote: Remote, host: str, job: str) -> Facts:
         WrightError: the host was not reached.
     """
     word = job if _WORD.fullmatch(job) else "0"
-    command = _ASK.format(job=shlex.quote(word), queue=shlex.quote(QUEUE))
-    return Facts(
-        sections(checked(Host(remote, host).run(f"sh -c {shlex.quote(command)}"), host, "scontrol").out)
-    )
+    command = _ASK.format(job=shlex.quote(word), queue=shlex.quote(queue_format(FIELDS)))
+    done = Host(remote, host).run(f"sh -c {shlex.quote(command)}")
+    return Facts(sections(checked(done, host, "scontrol").out))

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from clusterwright.diagnose.gather.window import Window
-from clusterwright.diagnose.pending.records import Record
 from clusterwright.diagnose.reading import Source, of_text
+from clusterwright.slurm.nodes import parse_node
+from clusterwright.slurm.records import Record
 
 
 def state_of(asked: Mapping[str, str]) -> str:
@@ -24,7 +25,7 @@ def of_slurm(asked: Mapping[str, str], ids: Sequence[str], when: Window) -> Iter
     yield of_text("scontrol show job", asked.get("job", ""), kind="scontrol")
     yield of_text("slurmctld", "\n".join(_log(asked, ids, when)), kind="slurm")
     for line in asked.get("nodes", "").splitlines():
-        node = Record.parse(line)
+        node = parse_node(line).record
         if node["NodeName"] in when.hosts and when.holds_reason(node["Reason"]):
             text = node.quoted("NodeName", "State", "Reason")
             yield of_text("scontrol show node", text, kind="scontrol", host=node["NodeName"])

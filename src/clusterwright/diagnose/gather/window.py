@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clusterwright.config.names import expand
-from clusterwright.diagnose.pending.records import Record, stamp
 from clusterwright.diagnose.reading.times import moment
+from clusterwright.slurm.records import Record, stamp
 
 MARGIN_S = 15  # what follows from an end is logged within seconds; later lines are of what came next
 _COLUMNS = 3

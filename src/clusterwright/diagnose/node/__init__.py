@@ -1,5 +1,5 @@
 """Why a host takes no jobs, or is slow."""
 
-from clusterwright.diagnose.node.explain import Node, explain
+from clusterwright.diagnose.node.explain import NodeExplanation, explain
 
-__all__ = ["Node", "explain"]
+__all__ = ["NodeExplanation", "explain"]

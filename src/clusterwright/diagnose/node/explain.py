@@ -6,8 +6,11 @@ import re
 from dataclasses import dataclass
 
 from clusterwright.check.drains import drain
-from clusterwright.diagnose.pending.records import Record
 from clusterwright.diagnose.pending.waiting import Words
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import parse_drain_reason
+from clusterwright.slurm.records import Record, clock
+from clusterwright.slurm.states import NodeState, parse_node_state
 
 # By the first words of a reason: the class of the failure. Health's own codes first, then what slurmctld writes, then
 # heal's rules.
@@ -26,22 +29,10 @@ _WHO_ZH = {
     "health": "它自己的健康检查程序", "hooks": "Slurm (其 prolog 或 epilog 拒绝)", "command": "wright 的一条命令",
     "slurm": "Slurm", "person": "",
 }  # fmt: skip
-_OUT = (
-    "DOWN",
-    "DRAIN",
-    "FAIL",
-    "NOT_RESPONDING",
-    "MAINT",
-    "POWERED_DOWN",
-    "POWERING",
-    "REBOOT",
-    "UNKNOWN",
-    "FUTURE",
-)
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NodeExplanation:
     """Why a node is as it is: `kind` is the class of the failure, `other` where a person or a plan took it out."""
 
     name: str
@@ -59,36 +50,40 @@ class Node:
         return self.mode == "node/not-heard" or "Reason=Not responding" in self.evidence
 
 
-def explain(record: Record) -> Node:
+def explain(record: Record) -> NodeExplanation:
     """Of one line of `scontrol show node`."""
     name, state, reason = record["NodeName"], record["State"], record["Reason"]
     line = record.quoted("NodeName", "State", "Reason", "Partitions", "BootTime", "SlurmdStartTime")
-    out = any(word in state for word in _OUT) or "*" in state
+    parsed = parse_node_state(state)
+    out = not parsed.is_available or parsed.is_power_saving or parsed.is_rebooting
     if not out:
         said = Words(f"Slurm gives it jobs ({state}).", f"Slurm 正在向它分配作业 ({state})。")
-        return Node(name, state, "other", "node/in-service", said, Words("nothing", "无需处理"), line, out)
+        return NodeExplanation(
+            name, state, "other", "node/in-service", said, Words("nothing", "无需处理"), line, out
+        )
     if not reason:
-        return _silent(name, state, line)
+        return _silent(name, parsed, line)
     found = drain(name, reason)
     healed = _HEAL.match(found.reason)
     what = healed[1].replace("_", "-") if healed else found.reason
     kind = next((kind for begins, kind in _CLASSES if what.startswith(begins)), "other")
-    by, when = _signed(reason)
+    signed = parse_drain_reason(reason)
+    by, when = signed.user, clock(signed.time)
     since = f" since {when}" if when else ""
     cause = Words(
         f"{found.by} took it out of service{since}: {found.reason}.",
         f"{_WHO_ZH[found.who] or by or '有人'}{f'于 {when} ' if when else ''}使其退出服务: {found.reason}。",
     )
     mend = Words(found.mend, f"按英文提示处理: {found.mend}")
-    return Node(name, state, kind, f"node/{found.who}", cause, mend, line, out)
+    return NodeExplanation(name, state, kind, f"node/{found.who}", cause, mend, line, out)
 
 
-def _silent(name: str, state: str, line: str) -> Node:
+def _silent(name: str, parsed: NodeState, line: str) -> NodeExplanation:
     """Out of service, and nobody wrote why."""
-    resume = f"scontrol update nodename={name} state=RESUME"
-    if "MAINT" in state:
+    state, resume = parsed.text, client.line(client.resume(name))
+    if parsed.is_in_maintenance:
         cause = Words("A maintenance reservation holds it.", "它处于维护预留之中。")
-        return Node(
+        return NodeExplanation(
             name,
             state,
             "other",
@@ -98,20 +93,13 @@ def _silent(name: str, state: str, line: str) -> Node:
             line,
             out=True,
         )
-    if "POWER" in state:
+    if parsed.is_power_saving:
         cause = Words("Power saving has it off, or is switching it.", "节能功能已将其关闭, 或正在开关。")
         mend = Words("nothing: a job that needs it switches it on", "无需处理: 需要它的作业会将其开启")
-        return Node(name, state, "other", "node/power-saving", cause, mend, line, out=True)
+        return NodeExplanation(name, state, "other", "node/power-saving", cause, mend, line, out=True)
     cause = Words(f"Slurm does not hear its slurmd ({state}).", f"Slurm 收不到它的 slurmd 的消息 ({state})。")
     mend = Words(
         f"see whether the host is up (`ssh {name}`), then `systemctl status slurmd` there; {resume}",
         f"看主机是否在线 (`ssh {name}`), 再看那里的 `systemctl status slurmd`; 之后 {resume}",
     )
-    return Node(name, state, "node-lost", "node/not-heard", cause, mend, line, out=True)
-
-
-def _signed(reason: str) -> tuple[str, str]:
-    """User and time at the end of a reason: `text [root@2026-11-22T23:06:54]`."""
-    inside = reason.rpartition("[")[2].rstrip("]") if reason.endswith("]") else ""
-    user, _, when = inside.partition("@")
-    return (user, when[:16].replace("T", " ")) if when else ("", "")
+    return NodeExplanation(name, state, "node-lost", "node/not-heard", cause, mend, line, out=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
 from clusterwright.diagnose.judge.calibration import OF_CASCADES
 from clusterwright.diagnose.knowledge import knowledge
-from clusterwright.diagnose.node.explain import Node
+from clusterwright.diagnose.node.explain import NodeExplanation
 from clusterwright.diagnose.pending.waiting import Words
 
 _BEFORE = Words("Before it was last given back to service: ", "在上次恢复服务之前: ")
@@ -21,7 +21,7 @@ def follows() -> tuple[str, ...]:
 
 
 def told(
-    node: Node, of_logs: list[Diagnosis], lang: str, *, answers: bool, follows: Sequence[str] = ()
+    node: NodeExplanation, of_logs: list[Diagnosis], lang: str, *, answers: bool, follows: Sequence[str] = ()
 ) -> list[Diagnosis]:
     """Slurm's word on it first, then what its kernel and daemons said lately, of one class with it before others.
 
@@ -51,7 +51,7 @@ def past(of_logs: list[Diagnosis], lang: str) -> list[Diagnosis]:
     return [replace(each, cause=before + each.cause) for each in known]
 
 
-def _own(node: Node, same: list[Diagnosis], lang: str, *, answers: bool) -> Diagnosis:
+def _own(node: NodeExplanation, same: list[Diagnosis], lang: str, *, answers: bool) -> Diagnosis:
     """What Slurm says, with the lines of the host's own logs that bear it out."""
     cause, mend = (node.cause.zh, node.mend.zh) if lang == "zh" else (node.cause.en, node.mend.en)
     if not answers:

@@ -10,48 +10,17 @@ from functools import cached_property
 from ClusterShell.NodeSet import NodeSetException
 
 from clusterwright.config.names import expand
-from clusterwright.diagnose.pending.records import Record, stamp
+from clusterwright.slurm.jobs import Job, parse_queue
+from clusterwright.slurm.nodes import parse_nodes
+from clusterwright.slurm.records import Record, clock, parse_records, stamp
+from clusterwright.slurm.states import is_pending, job_state, parse_node_state
 
-QUEUE = "%i|%u|%a|%q|%P|%T|%r|%Q|%D|%C|%S|%e|%N|%v|%b"  # reservation and gres last: they may hold anything
+FIELDS = (
+    "id", "user", "account", "qos", "partition", "state", "reason", "priority", "nodes", "cpus", "start", "end",
+    "hosts", "reservation", "gres",  # last: they may hold anything
+)  # fmt: skip
 _QOS_COLUMN = 3  # of `allowed`
 _LIMITS = re.compile(r"(\w+)=\{(.*?)\}")
-_GONE = frozenset({
-    "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE",
-})  # fmt: skip
-UNUSABLE = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "MAINT", "POWERED_DOWN", "POWERING_DOWN", "UNKNOWN")
-
-
-@dataclass(frozen=True, slots=True)
-class Queued:
-    """Another job of the queue."""
-
-    id: str
-    user: str
-    account: str
-    qos: str
-    partition: str
-    state: str
-    reason: str
-    priority: int
-    nodes: int
-    cpus: int
-    start: str
-    end: str
-    hosts: str
-    gres: str
-
-    @property
-    def said(self) -> str:
-        """`job 12 of bob on gpu-node[1-2] until 2026-11-23 00:06`."""
-        where = f" on {self.hosts}" if self.hosts else ""
-        until = f" until {self.end[:16].replace('T', ' ')}" if stamp(self.end) else ""
-        return f"job {self.id} of {self.user}{where}{until}"
-
-    @property
-    def gpus(self) -> int:
-        """GPUs of all its hosts together."""
-        found = re.search(r"gpu(?::[A-Za-z][\w.-]*)?:(\d+)", self.gres)
-        return int(found[1]) * self.nodes if found else 0
 
 
 @dataclass(frozen=True)
@@ -63,8 +32,8 @@ class Facts:
     @cached_property
     def job(self) -> Record:
         """`scontrol show job`; of an array, the task that waits."""
-        found = records(self.texts.get("job", ""), "JobId")
-        waits = [each for each in found if each["JobState"] == "PENDING"]
+        found = parse_records(self.texts.get("job", ""), "JobId")
+        waits = [each for each in found if is_pending(job_state(each["JobState"]))]
         return (waits or found or [Record({})])[0]
 
     @cached_property
@@ -86,12 +55,12 @@ class Facts:
     @cached_property
     def partitions(self) -> dict[str, Record]:
         """By name."""
-        return named(records(self.texts.get("partitions", ""), "PartitionName"), "PartitionName")
+        return named(parse_records(self.texts.get("partitions", ""), "PartitionName"), "PartitionName")
 
     @cached_property
     def all_nodes(self) -> dict[str, Record]:
         """By name."""
-        return named(records(self.texts.get("nodes", ""), "NodeName"), "NodeName")
+        return {name: node.record for name, node in parse_nodes(self.texts.get("nodes", "")).items()}
 
     @cached_property
     def nodes(self) -> dict[str, Record]:
@@ -108,25 +77,26 @@ class Facts:
     @cached_property
     def reservations(self) -> dict[str, Record]:
         """By name."""
-        return named(records(self.texts.get("reservations", ""), "ReservationName"), "ReservationName")
+        return named(parse_records(self.texts.get("reservations", ""), "ReservationName"), "ReservationName")
 
     @cached_property
     def licenses(self) -> dict[str, Record]:
         """By name."""
-        return named(records(self.texts.get("licenses", ""), "LicenseName"), "LicenseName")
+        return named(parse_records(self.texts.get("licenses", ""), "LicenseName"), "LicenseName")
 
     @cached_property
     def qos(self) -> dict[str, Record]:
         """Limits and use of qualities of service, by name."""
         found = {
-            re.sub(r"\(\d+\)", "", one["QOS"]): one for one in records(self.texts.get("limits", ""), "QOS")
+            re.sub(r"\(\d+\)", "", one["QOS"]): one
+            for one in parse_records(self.texts.get("limits", ""), "QOS")
         }
         return {name: one for name, one in found.items() if name}
 
     @cached_property
     def associations(self) -> list[Record]:
         """The job's association and those above it, the nearest first."""
-        every = records(self.texts.get("limits", ""), "ClusterName")
+        every = parse_records(self.texts.get("limits", ""), "ClusterName")
         of = [one for one in every if one["Account"] == self.job["Account"]]
         nearest = [one for one in of if one["UserName"].partition("(")[0] == self.user]
         found, account = nearest, self.job["Account"]
@@ -156,15 +126,14 @@ class Facts:
         return tuple(dict.fromkeys(row[0] for row in self._allowed if row[1] == self.user))
 
     @cached_property
-    def queue(self) -> tuple[Queued, ...]:
+    def queue(self) -> tuple[Job, ...]:
         """All other jobs that have not ended."""
-        bars = QUEUE.count("|")
-        rows = [line.split("|", bars) for line in self.texts.get("queue", "").splitlines()]
-        good = [row for row in rows if len(row) == bars + 1 and row[5] not in _GONE and row[0] != self.id]
-        return tuple(_queued(row) for row in good)
+        jobs = parse_queue(self.texts.get("queue", ""), FIELDS)
+        others = (job for job in jobs if not job.is_finished and job.id != self.id)
+        return tuple(job._replace(hosts="") if job.is_pending else job for job in others)
 
     @property
-    def running(self) -> tuple[Queued, ...]:
+    def running(self) -> tuple[Job, ...]:
         """Those that hold something."""
         return tuple(job for job in self.queue if job.hosts)
 
@@ -196,9 +165,11 @@ class Facts:
         return next((Record.parse(inner) for who, inner in _LIMITS.findall(line) if who == whose), Record({}))
 
 
-def records(text: str, first: str) -> list[Record]:
-    """Lines that begin with a field of that name."""
-    return [Record.parse(line) for line in text.splitlines() if line.startswith(f"{first}=")]
+def summary(job: Job) -> str:
+    """`job 12 of bob on gpu-node[1-2] until 2026-11-23 00:06`."""
+    where = f" on {job.hosts}" if job.hosts else ""
+    until = f" until {clock(job.end)}" if stamp(job.end) is not None else ""
+    return f"job {job.id} of {job.user}{where}{until}"
 
 
 def named(found: Iterable[Record], by: str) -> dict[str, Record]:
@@ -216,31 +187,5 @@ def hosts(hostlist: str) -> tuple[str, ...]:
 
 def usable(node: Record) -> bool:
     """Whether jobs may begin there."""
-    return not any(word in node["State"] for word in UNUSABLE) and "*" not in node["State"]
-
-
-def _queued(row: list[str]) -> Queued:
-    (
-        job_id,
-        user,
-        account,
-        qos,
-        partition,
-        state,
-        reason,
-        priority,
-        nodes,
-        cpus,
-        start,
-        end,
-        where,
-        _,
-        gres,
-    ) = row
-    held = "" if state == "PENDING" else where
-    numbers = (_int(priority), _int(nodes), _int(cpus))
-    return Queued(job_id, user, account, qos, partition, state, reason, *numbers, start, end, held, gres)
-
-
-def _int(text: str) -> int:
-    return int(text) if text.isdigit() else 0
+    state = parse_node_state(node["State"])
+    return state.is_available and not state.is_off

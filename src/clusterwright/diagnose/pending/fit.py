@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from clusterwright.diagnose.pending.facts import Facts, usable
-from clusterwright.diagnose.pending.records import Record, amount
+from clusterwright.slurm.records import Record, amount
 
 _GPUS = re.compile(r"gres[:/]gpu(?:[:=]([A-Za-z][\w.-]*))?(?:[:=](\d+))?")
 

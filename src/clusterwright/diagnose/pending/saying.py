@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from clusterwright.diagnose.pending.facts import Facts, Queued
-from clusterwright.diagnose.pending.records import clock, stamp
+from clusterwright.diagnose.pending.facts import Facts, summary
 from clusterwright.diagnose.pending.waiting import Change, Words
+from clusterwright.slurm.jobs import Job
+from clusterwright.slurm.records import clock, stamp
 
 MOST_NAMED = 5
 
@@ -32,10 +33,10 @@ def starts(facts: Facts, otherwise: Words) -> Words:
     )
 
 
-def holders(jobs: Iterable[Queued]) -> tuple[str, ...]:
+def holders(jobs: Iterable[Job]) -> tuple[str, ...]:
     """Jobs that hold something, those that end first before the others, a few by name."""
     every = sorted(jobs, key=lambda job: job.end or "9")
-    said = [job.said for job in every[:MOST_NAMED]]
+    said = [summary(job) for job in every[:MOST_NAMED]]
     return (*said, f"and {len(every) - MOST_NAMED} more") if len(every) > MOST_NAMED else tuple(said)
 
 

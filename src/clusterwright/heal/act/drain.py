@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
 from clusterwright.heal.act.hands import Hands, Order, failed, unless_changed
-from clusterwright.heal.seen import Node
+from clusterwright.heal.seen import HostStatus
+from clusterwright.slurm import client
 
 COST = "drain"
 UNDO = "scontrol update nodename=HOST state=resume"
@@ -22,7 +22,7 @@ def before(order: Order, hands: Hands) -> dict[str, str] | None:
 def act(order: Order, given: Mapping[str, str], hands: Hands) -> str:
     """Drained with our reason, unless the reason has changed since it was read."""
     host = order.intent.host
-    update = f"scontrol update NodeName={shlex.quote(host)} State=DRAIN Reason={shlex.quote(order.reason())}"
+    update = client.line(client.drain(host, order.reason()))
     return failed(hands.slurm(unless_changed(host, given["reason"]) + update))
 
 
@@ -32,7 +32,7 @@ def happened(order: Order, _given: Mapping[str, str], hands: Hands) -> bool | No
     return None if node is None else is_ours(node, order)
 
 
-def is_ours(node: Node, order: Order) -> bool:
+def is_ours(node: HostStatus, order: Order) -> bool:
     """True when it is drained by this order, and by nobody since."""
     return node.drained and node.reason.startswith(order.mark)
 
@@ -45,5 +45,5 @@ def undo(order: Order, hands: Hands) -> str:
     if not is_ours(node, order):
         return f"it is not drained by #{order.id} any more: {node.reason or 'in service'}"
     host = order.intent.host
-    update = f"scontrol update NodeName={shlex.quote(host)} State=RESUME"
+    update = client.line(client.resume(host))
     return failed(hands.slurm(unless_changed(host, node.signed) + update))

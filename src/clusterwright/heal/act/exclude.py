@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
 from clusterwright.config.names import expand, fold
 from clusterwright.heal.act.hands import Hands, Order, failed
+from clusterwright.slurm import client
+from clusterwright.slurm.jobs import job_state_of
+from clusterwright.slurm.states import is_pending
 
 COST = "live"
 UNDO = "scontrol update jobid=JOB excnodelist=OTHERS"
 
 
 def _excluded(order: Order, hands: Hands) -> set[str]:
-    text = (hands.job(order.intent.job) or {}).get("ExcNodeList", "")
-    return set(expand(text)) if text not in ("", "(null)") else set()
+    job = hands.job(order.intent.job)
+    return set(expand(job["ExcNodeList"])) if job and job["ExcNodeList"] else set()
 
 
 def before(order: Order, hands: Hands) -> dict[str, str] | None:
     """Who is excluded already; None where the job does not wait any more."""
     job = hands.job(order.intent.job)
-    if not job or job.get("JobState") != "PENDING":
+    if not job or not is_pending(job_state_of(job)):
         return None
     return {"hosts": fold(sorted(_excluded(order, hands)))}
 
@@ -32,7 +34,7 @@ def act(order: Order, given: Mapping[str, str], hands: Hands) -> str:
 
 
 def _update(order: Order, hosts: set[str]) -> str:
-    return f"scontrol update JobId={shlex.quote(order.intent.job)} ExcNodeList={shlex.quote(fold(sorted(hosts)))}"
+    return client.line(client.set_job(order.intent.job, ExcNodeList=fold(sorted(hosts))))
 
 
 def happened(order: Order, _given: Mapping[str, str], hands: Hands) -> bool | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
 from clusterwright.heal.act import drain
 from clusterwright.heal.act.hands import Hands, Order, failed, unless_changed
+from clusterwright.slurm import client
 
 COST = "live"
 UNDO = "scontrol update nodename=HOST state=drain reason=WHY"
@@ -21,7 +21,7 @@ def before(order: Order, hands: Hands) -> dict[str, str] | None:
 def act(order: Order, given: Mapping[str, str], hands: Hands) -> str:
     """Resumed, unless somebody has changed the reason since it was read."""
     host = order.intent.host
-    update = f"scontrol update NodeName={shlex.quote(host)} State=RESUME"
+    update = client.line(client.resume(host))
     return failed(hands.slurm(unless_changed(host, given["reason"]) + update))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clusterwright.config.cluster import Cluster
@@ -12,8 +11,11 @@ from clusterwright.edge.processes import Done
 from clusterwright.edge.slurm import show_job
 from clusterwright.edge.ssh import Remote
 from clusterwright.heal.past import Intent
-from clusterwright.heal.seen import OURS, Node
+from clusterwright.heal.seen import HostStatus
 from clusterwright.heal.slurm_text import node_of
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import HEAL
+from clusterwright.slurm.records import Record
 
 PLACE = "/run/clusterwright/heal"  # on each host: gone with a boot, as it should
 # One of ours at a time on a host: what a killed loop has left running, and what its successor does, come one by one.
@@ -31,7 +33,7 @@ class Order:
     @property
     def mark(self) -> str:
         """How the reason of a drain by this order begins."""
-        return f"{OURS} #{self.id} "
+        return f"{HEAL} #{self.id} "
 
     def reason(self) -> str:
         """What Slurm shows: whose it is, which entry of the journal, which rule, and what was seen."""
@@ -63,19 +65,19 @@ class Hands:
         words = f"sh -c {shlex.quote(script)}"
         return Host(self.remote, host).run_root(words, timeout_s=timeout_s)
 
-    def node(self, host: str) -> Node | None:
+    def node(self, host: str) -> HostStatus | None:
         """A host as Slurm has it now; None where Slurm does not answer."""
-        done = self.ask(self.cluster.control.name, f"scontrol show node -o {shlex.quote(host)}")
+        done = self.ask(self.cluster.control.name, client.line(client.show_nodes([host])))
         return node_of(done.out) if done.ok else None
 
-    def job(self, job: str) -> Mapping[str, str] | None:
+    def job(self, job: str) -> Record | None:
         """A job as Slurm has it now; empty once it has forgotten it."""
         return show_job(self.remote, self.cluster.control.name, job)
 
     def is_empty(self, host: str) -> bool:
         """True when no job holds the host, those that just end too, and none can come."""
         node = self.node(host)
-        done = self.ask(self.cluster.control.name, f"squeue -h -o %A -w {shlex.quote(host)}")
+        done = self.ask(self.cluster.control.name, client.line(client.jobs_on([host])))
         return bool(node and node.out and done.ok and not done.out.strip())
 
 
@@ -86,9 +88,5 @@ def failed(done: Done) -> str:
 
 def unless_changed(host: str, reason: str) -> str:
     """Shell that ends at once where the reason of a host is not this one any more; compared as Slurm prints it."""
-    word = shlex.quote(host)
-    return (
-        f"now=$(scontrol show node -o {word}) || exit 74\n"
-        f"case $now in *' Reason='*) now=${{now#*' Reason='}} ;; *) now='' ;; esac\n"
-        f"[ \"${{now%%' Comment='*}}\" = {shlex.quote(reason)} ] || exit 0\n"
-    )
+    same = f"*{shlex.quote(f' Reason={reason}')}*) ;; *) exit 0 ;;" if reason else "*' Reason='*) exit 0 ;;"
+    return f"now=$({client.line(client.show_nodes([host]))}) || exit 74\ncase $now in {same} esac\n"

@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Mapping
 
 from clusterwright.heal.act.hands import Hands, Order, failed
-from clusterwright.heal.seen import OURS
 from clusterwright.onhost.provision.reboots import BOOT_ID
 from clusterwright.provision.reboot import BY_SYSTEMD
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import HEAL
 
 COST = "reboot"
 UNDO = ""
@@ -37,9 +38,8 @@ def _by_switch(order: Order, hands: Hands) -> str:
     saving = hands.cluster.slurm.power_saving
     if saving is None or saving.provider is None:
         return _NO_SWITCH
-    host = shlex.quote(order.intent.host)
-    script = f"scontrol update NodeName={host} State=POWER_DOWN_FORCE Reason={shlex.quote(order.reason())}"
-    return failed(hands.slurm(script))
+    off = client.set_state(order.intent.host, "POWER_DOWN_FORCE", order.reason())
+    return failed(hands.slurm(client.line(off)))
 
 
 def happened(order: Order, given: Mapping[str, str], hands: Hands) -> bool | None:
@@ -49,6 +49,6 @@ def happened(order: Order, given: Mapping[str, str], hands: Hands) -> bool | Non
     if boot:
         return None if state.strip() in _ON_THE_WAY else boot != given["boot"]
     node = hands.node(order.intent.host)
-    if node is not None and "POWERED_DOWN" in node.states and node.reason.startswith(OURS):
-        hands.slurm(f"scontrol update NodeName={shlex.quote(order.intent.host)} State=POWER_UP")
+    if node is not None and node.state.is_powered_down and node.reason.startswith(HEAL):
+        hands.slurm(client.line(client.set_state(order.intent.host, "POWER_UP")))
     return None

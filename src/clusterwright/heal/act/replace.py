@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
 from clusterwright.heal.act.hands import Hands, Order, failed, unless_changed
-from clusterwright.heal.seen import SPARE
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import SPARE
 
 COST = "live"
 UNDO = f"scontrol update nodename=SPARE state=drain reason='{SPARE}'"
@@ -20,7 +20,7 @@ def before(order: Order, hands: Hands) -> dict[str, str] | None:
 
 def act(order: Order, given: Mapping[str, str], hands: Hands) -> str:
     """The spare takes jobs."""
-    update = f"scontrol update NodeName={shlex.quote(order.intent.spare)} State=RESUME"
+    update = client.line(client.resume(order.intent.spare))
     return failed(hands.slurm(unless_changed(order.intent.spare, given["reason"]) + update))
 
 
@@ -36,5 +36,5 @@ def undo(order: Order, hands: Hands) -> str:
     if node is None or node.holder != "free":
         return "Slurm does not answer" if node is None else f"it is held: {node.reason}"
     host = order.intent.spare
-    update = f"scontrol update NodeName={shlex.quote(host)} State=DRAIN Reason={shlex.quote(SPARE)}"
+    update = client.line(client.drain(host, SPARE))
     return failed(hands.slurm(unless_changed(host, node.signed) + update))

@@ -11,7 +11,7 @@ from clusterwright.heal.decide.room import Room
 from clusterwright.heal.past import OPEN, Incident, Intent, Past, Witness
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import ACTIONS, Rule
-from clusterwright.heal.seen import Node, Seen
+from clusterwright.heal.seen import HostStatus, Seen
 
 GOOD = 2  # looks in a row at which the fault is gone and its checks pass, before the host takes jobs again
 _SHAKES = frozenset({"restart-service", "reapply", "reset-gpu", "reboot"})
@@ -91,7 +91,7 @@ def _left_drained(seen: Seen, by_host: Iterable[str]) -> set[str]:
     return {name for name, node in seen.nodes.items() if node.holder == "heal"} - set(by_host)
 
 
-def _of_drained(course: _Course, node: Node) -> None:
+def _of_drained(course: _Course, node: HostStatus) -> None:
     nothing = Incident(0, node.name, "", course.seen.now)
     if node.name in course.seen.passed and not _any_fault(course, node.name):
         _return(course, node, nothing)
@@ -103,7 +103,7 @@ def _of_host(course: _Course, host: str, incidents: list[Incident]) -> None:
         course.open += _only_told(course, incidents)
     elif not course.seen.slurm:
         course.open += [each for each in incidents if each.id]
-    elif node is None or node.holder in ("person", "command") or "MAINT" in node.states:
+    elif node is None or node.holder in ("person", "command") or node.state.is_in_maintenance:
         _of_another(course, incidents, node)
     elif node.changing or _under_way(course, host):
         course.open += incidents
@@ -123,7 +123,7 @@ def _only_told(course: _Course, incidents: list[Incident]) -> list[Incident]:
     return kept
 
 
-def _of_another(course: _Course, incidents: list[Incident], node: Node | None) -> None:
+def _of_another(course: _Course, incidents: list[Incident], node: HostStatus | None) -> None:
     """Somebody else has it: what was begun ends here, and is said once."""
     for each in incidents:
         ours = any(deed.incident == each.id for deed in course.past.deeds) and each.id
@@ -139,7 +139,7 @@ def _under_way(course: _Course, host: str) -> bool:
     )
 
 
-def _of_ours(course: _Course, node: Node, incidents: list[Incident]) -> None:
+def _of_ours(course: _Course, node: HostStatus, incidents: list[Incident]) -> None:
     """Cured incidents are counted, the host comes back when all are, else one action is chosen."""
     counted = [replace(each, good=each.good + 1 if _gone(course, each) else 0) for each in incidents]
     sick = [each for each in counted if not each.good and _now(course, each)]
@@ -153,29 +153,29 @@ def _of_ours(course: _Course, node: Node, incidents: list[Incident]) -> None:
     course.open += counted
 
 
-def _cured(course: _Course, node: Node, incidents: list[Incident]) -> None:
+def _cured(course: _Course, node: HostStatus, incidents: list[Incident]) -> None:
     if node.drained and node.holder == "heal":
         course.open += _return(course, node, incidents[0], incidents[1:])
-    elif node.holder == "free" and node.answers:
+    elif node.holder == "free" and node.state.is_up:
         course.closed += incidents
     else:
         course.open += incidents  # who holds it (its health program) lets it go
 
 
 def _return(
-    course: _Course, node: Node, first: Incident, others: Iterable[Incident] = ()
+    course: _Course, node: HostStatus, first: Incident, others: Iterable[Incident] = ()
 ) -> tuple[Incident, ...]:
     """Back to service, unless it came back too often."""
     intent = Intent(node.name, first.rule, "return", "the checks of its rule pass")
     held = held_back(intent, course.seen, course.past, course.policy)
     if isinstance(held, HandOver):
         first = course.tell(first, "flaps", f"{node.name}: {held.why}; it stays drained until a person looks")
-    elif held is None and node.answers:
+    elif held is None and node.state.is_up:
         course.intents.append((first, intent))
     return (first, *others) if first.id else ()
 
 
-def _act(course: _Course, node: Node, sick: list[Incident]) -> dict[str, Incident]:
+def _act(course: _Course, node: HostStatus, sick: list[Incident]) -> dict[str, Incident]:
     """The cheapest next rung of all that is wrong with the host; what was told of each incident."""
     changed: dict[str, Incident] = {}
     over = False

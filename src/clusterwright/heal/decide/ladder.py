@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from clusterwright.heal.past import COUNTS, Deed, Incident, Intent, Past
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import Rule, Step
-from clusterwright.heal.seen import Finding, Node, Seen
+from clusterwright.heal.seen import Finding, HostStatus, Seen
 
 EMPTY = frozenset({"reset-gpu", "reboot", "reapply", "replace"})  # where no job runs, and none can start
 HELD = frozenset({"heal", "health", "hooks"})  # drains that hold until a check passes: nobody else need drain
@@ -21,7 +21,7 @@ class Fault:
     incident: Incident
     rule: Rule
     findings: tuple[Finding, ...]
-    node: Node
+    node: HostStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def held_back(intent: Intent, seen: Seen, past: Past, policy: Policy) -> Next | 
     return None
 
 
-def _when_empty(intent: Intent, node: Node) -> Next:
+def _when_empty(intent: Intent, node: HostStatus) -> Next:
     if intent.action in EMPTY and (node.jobs or not node.out):
         return Wait()
     return intent
@@ -162,8 +162,8 @@ def _replace(rung: _Rung) -> Iterator[Intent]:
             return
 
 
-def _stands_in(spare: Node, host: Node) -> bool:
-    waits = spare.holder == "spare" and spare.answers and not spare.changing
+def _stands_in(spare: HostStatus, host: HostStatus) -> bool:
+    waits = spare.holder == "spare" and spare.state.is_up and not spare.changing
     return waits and bool(set(spare.partitions) & set(host.partitions))
 
 

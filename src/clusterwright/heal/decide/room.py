@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from clusterwright.heal.seen import Node
+from clusterwright.heal.seen import HostStatus
 
 FEW = 2  # hosts with one fault at one time are chance; more may have one cause elsewhere
 
@@ -19,7 +19,7 @@ class Room:
     percent: int
 
     @classmethod
-    def of(cls, nodes: Iterable[Node], percent: int) -> Room:
+    def of(cls, nodes: Iterable[HostStatus], percent: int) -> Room:
         """As Slurm has them."""
         members: dict[str, set[str]] = {}
         taking = [node for node in nodes if node.holder != "spare"]

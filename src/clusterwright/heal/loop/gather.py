@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +14,7 @@ from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.heal.moment import Moment
 from clusterwright.heal.rule import rules
-from clusterwright.heal.seen import Finding, Job, Node, Seen
+from clusterwright.heal.seen import Finding, HostStatus, JobStatus, Seen
 from clusterwright.heal.slurm_text import (
     ENDED_BADLY,
     JOBS,
@@ -25,12 +24,13 @@ from clusterwright.heal.slurm_text import (
     nodes_of,
     with_record,
 )
+from clusterwright.slurm import client
 
 MOST_JOBS = 5  # failed ones that are looked into at one look: each costs a second or two
 _MOST_RECORDS = 64
 _MUTE = ("ssh", "munge_on_host", "services:munge.service")
 
-Slurms = tuple[dict[str, Node], dict[str, Job]]
+Slurms = tuple[dict[str, HostStatus], dict[str, JobStatus]]
 Why = Callable[[str], Iterable[Finding]]
 Check = Callable[[tuple[str, ...]], list[Verdict]]
 
@@ -69,7 +69,7 @@ class Gatherer:
     def look(self, now: Moment, hosts: Iterable[str], ended: Iterable[str], found: Slurms | None) -> Seen:
         """Everything; of hosts, these are checked and those that Slurm has out, and of jobs, these ended ones."""
         nodes, jobs = found or ({}, {})
-        asleep = {name for name, node in nodes.items() if node.asleep}
+        asleep = {name for name, node in nodes.items() if node.state.is_power_saving}
         out = (name for name, node in nodes.items() if node.out)
         chosen = tuple(dict.fromkeys(host for host in (*hosts, *out) if host not in asleep))
         verdicts = self.check(chosen) if chosen else []
@@ -87,12 +87,12 @@ class Gatherer:
         except WrightError:  # its logs cannot be had: others will tell
             return []
 
-    def _known(self, jobs: Mapping[str, Job], sick: set[str]) -> dict[str, Job]:
+    def _known(self, jobs: Mapping[str, JobStatus], sick: set[str]) -> dict[str, JobStatus]:
         """Jobs on hosts that are sick, and those that wait again, with Slurm's record of each."""
         matter = [job.id for job in jobs.values() if job.state == "RUNNING" and sick.intersection(job.hosts)]
         known = dict(jobs)
         for name in matter[:_MOST_RECORDS]:
-            command = f"scontrol show job -o {shlex.quote(name)}"
+            command = client.line(client.show_job(name))
             done = Host(self.remote, self.cluster.control.name).run(command)
             known[name] = with_record(jobs[name], done.out) if done.ok else jobs[name]
         return known
@@ -107,7 +107,7 @@ def silenced(findings: list[Finding]) -> list[Finding]:
     return [each for each in findings if each.code != "not-heard" or each.host not in mute]
 
 
-def failed_jobs(jobs: Iterable[Job]) -> tuple[str, ...]:
+def failed_jobs(jobs: Iterable[JobStatus]) -> tuple[str, ...]:
     """Those that ended in a way that hosts may be to blame for."""
     return tuple(job.id for job in jobs if job.state in ENDED_BADLY)
 

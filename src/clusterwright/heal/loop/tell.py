@@ -10,6 +10,8 @@ from clusterwright.edge.host import Host
 from clusterwright.heal.act.hands import Hands, failed
 from clusterwright.heal.journal.journal import Telling
 from clusterwright.heal.rule import Rule
+from clusterwright.slurm import client
+from clusterwright.slurm.drain_reasons import HEAL
 
 ALERT = "ClusterwrightHealHandOver"
 _STANDS_S = 24 * 3600  # a person who has not looked by then is told again by the host's other alerts
@@ -62,11 +64,9 @@ def alert(telling: Telling, rules: Mapping[str, Rule]) -> dict[str, dict[str, st
 
 def _comment(telling: Telling, hands: Hands) -> None:
     """In the node's comment, unless a person has written one; hosts that are not Slurm's have none."""
-    host = shlex.quote(telling.host)
     text = "".join(sign for sign in telling.words if sign.isalnum() or sign in " .,:;/()_-#%")[:200]
-    update = shlex.quote(f"wright: heal: {text}")
     hands.slurm(
-        f"now=$(scontrol show node -o {host}) || exit 0\n"
+        f"now=$({client.line(client.show_nodes([telling.host]))}) || exit 0\n"
         "case $now in *' Comment='*) case ${now#*' Comment='} in 'wright: '*) ;; *) exit 0 ;; esac ;; esac\n"
-        f"scontrol update NodeName={host} Comment={update}"
+        + client.line(client.set_comment(telling.host, f"{HEAL}: {text}"))
     )

@@ -8,35 +8,29 @@ from typing import Any
 from ClusterShell.NodeSet import NodeSetException
 
 from clusterwright.config.names import expand
-from clusterwright.monitor.gather.slurm_text import gpus, moment, number, whole, word
-from clusterwright.monitor.picture import Job, Run, waits
+from clusterwright.monitor.gather.slurm_text import moment, number, word
+from clusterwright.monitor.picture import JobView, Run, waits
 from clusterwright.onhost.snapshot import programs
+from clusterwright.slurm.jobs import Job
 
 _POINT = 2  # a step and its loss
 
 
-def jobs(text: str, mark: str, runs: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, Job], ...]:
+def jobs(text: str, mark: str, runs: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, JobView], ...]:
     """Each job with Slurm's own number of it, which differs from its id where it is a task of an array."""
-    return tuple(
-        _job(dict(zip(programs.FIELDS, row, strict=True)), runs) for row in programs.rows(text, mark)
-    )
+    return tuple((job.number, _view(job, runs)) for job in programs.jobs(text, mark))
 
 
-def _job(row: Mapping[str, str], runs: Mapping[str, Mapping[str, Any]]) -> tuple[str, Job]:
-    nodes, many = _hosts(row["NodeList"]), whole(row["NumNodes"])
-    waiting = row["State"] == "PENDING"
-    reason = word(row["Reason"])
-    started = moment(row["StartTime"])
-    told = runs.get(row["Name"]) if not waiting else None
-    return row["JobID"], Job(
-        id=row["JobArrayID"], name=row["Name"], user=row["UserName"], account=word(row["Account"]),
-        partition=row["Partition"], state=row["State"], reason=reason if waiting else "",
-        why=waits(reason or "None") if waiting else "",
-        nodes=() if waiting else nodes, node_count=many, cpus=whole(row["NumCPUs"]),
-        gpus=gpus(row["tres-alloc"], row["tres-per-node"], many), priority=whole(row["PriorityLong"]),
-        submitted=moment(row["SubmitTime"]), started=None if waiting else started,
-        expected=started if waiting else None, ends=None if waiting else moment(row["EndTime"]),
-        run=_run(row["Name"], told) if told else None,
+def _view(job: Job, runs: Mapping[str, Mapping[str, Any]]) -> JobView:
+    waiting, reason, started = job.is_pending, word(job.reason), moment(job.start)
+    told = None if waiting else runs.get(job.name)
+    return JobView(
+        id=job.id, name=job.name, user=job.user, account=word(job.account), partition=job.partition, state=job.state,
+        reason=reason if waiting else "", why=waits(reason or "None") if waiting else "",
+        nodes=() if waiting else _hosts(job.hosts), node_count=job.nodes, cpus=job.cpus, gpus=job.gpus,
+        priority=job.priority, submitted=moment(job.submit), started=None if waiting else started,
+        expected=started if waiting else None, ends=None if waiting else moment(job.end),
+        run=_run(job.name, told) if told else None,
     )  # fmt: skip
 
 

@@ -8,27 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterwright.check.drains import drain
-from clusterwright.edge.slurm import parse_job
-from clusterwright.monitor.gather.slurm_text import gpu_type, gpus, number, whole, word
-from clusterwright.monitor.picture import Gpu, Node
+from clusterwright.monitor.gather.slurm_text import number
+from clusterwright.monitor.picture import Gpu, NodeView
+from clusterwright.slurm.nodes import Node, parse_nodes
+from clusterwright.slurm.states import NodeState
 
 MIB = 2**20
 Measures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
-# What a node's state says beside its base, in scontrol's words and in the signs of releases before 21.08.
-_DRAINED = re.compile(r"DRAIN|FAIL\b")
-_ABOVE = (  # the first that is there is what a person wants to know
-    (re.compile(r"POWERED_DOWN|POWERING_DOWN|POWER_DOWN|~|%"), "powered_down"),
-    (re.compile(r"POWERING_UP|POWER_UP|#"), "powering_up"),
-    (re.compile(r"REBOOT|@|\^"), "rebooting"),
-    (re.compile(r"NOT_RESPONDING|\*"), "not_responding"),
-    (re.compile(r"MAINT"), "maint"),
-)
-_IDLE = (
-    (re.compile(r"COMPLETING"), "completing"),
-    (re.compile(r"RESERVED"), "reserved"),
-    (re.compile(r"PLANNED|-$"), "planned"),
-)
 _SINCE = re.compile(r"@(\d+)\]\s*$")
 
 
@@ -45,62 +32,45 @@ class Place:
 def nodes(
     text: str, places: Mapping[str, Place], measures: Measures, jobs: Mapping[str, tuple[str, ...]],
     ids: Mapping[str, str],
-) -> tuple[Node, ...]:  # fmt: skip
+) -> tuple[NodeView, ...]:  # fmt: skip
     """Those that Slurm has; `jobs` are ids by node, and `ids` the id that people know of each of Slurm's numbers."""
-    return tuple(
-        _node(parse_job(line), places, measures, jobs, ids)
-        for line in text.splitlines()
-        if line.startswith("NodeName=")
-    )
+    return tuple(_node(node, places, measures, jobs, ids) for node in parse_nodes(text).values())
 
 
-def unheard(places: Mapping[str, Place], measures: Measures) -> tuple[Node, ...]:
+def unheard(places: Mapping[str, Place], measures: Measures) -> tuple[NodeView, ...]:
     """The cluster file's nodes where Slurm does not answer: their states are not known."""
     return tuple(
-        Node(name, "unknown", place.group, leaf=place.leaf, gpus_total=len(found), gpus=found)
+        NodeView(name, "unknown", place.group, leaf=place.leaf, gpus_total=len(found), gpus=found)
         for name, place in places.items()
         for found in [tuple(_gpus(name, place.gpus, place.model, measures, {}))]
     )
 
 
-def state(text: str) -> tuple[str, bool]:
-    """The state as the picture names it, and whether the node is drained: `IDLE+DRAIN`, `DOWN*`."""
-    found = re.match(r"[A-Za-z_]+", text)
-    base = found[0].lower() if found else "unknown"
-    drained = bool(_DRAINED.search(text))
-    if base in ("draining", "drained", "fail", "failing"):
-        base = "idle"
-    if base == "down":
-        return base, drained
-    above = next((name for sign, name in _ABOVE if sign.search(text)), "")
-    if not above and base == "idle":
-        above = next((name for sign, name in _IDLE if sign.search(text)), "")
-    return above or base, drained
+def state(of: NodeState) -> tuple[str, bool]:
+    """The state as the picture names it, and whether somebody keeps jobs away."""
+    return of.activity, of.is_drained or "FAIL" in of.flags
 
 
 def _node(
-    row: Mapping[str, str], places: Mapping[str, Place], measures: Measures,
+    node: Node, places: Mapping[str, Place], measures: Measures,
     jobs: Mapping[str, tuple[str, ...]], ids: Mapping[str, str],
-) -> Node:  # fmt: skip
-    name = row["NodeName"]
-    place = places.get(name, Place())
-    base, drained = state(row.get("State", ""))
-    gres = word(row.get("Gres", ""))
-    total = gpus(row.get("CfgTRES", ""), gres)
-    memory, free = whole(row.get("RealMemory")), number(row.get("FreeMem"))
-    by, why, since = _out(name, row.get("Reason", ""))
-    return Node(
-        name, base, place.group, tuple(part for part in row.get("Partitions", "").split(",") if part), drained,
-        by, why, since, place.leaf, whole(row.get("CPUTot")), whole(row.get("CPUAlloc")), number(row.get("CPULoad")),
-        memory * MIB, None if free is None else max(0, memory - int(free)) * MIB, total,
-        gpus(row.get("AllocTRES", ""), row.get("GresUsed", "")),
-        tuple(_gpus(name, total, gpu_type(gres), measures, ids)), jobs.get(name, ()),
+) -> NodeView:  # fmt: skip
+    place = places.get(node.name, Place())
+    base, drained = state(node.state)
+    record, total = node.record, node.gpus
+    free = number(record["FreeMem"])
+    by, why, since = _out(node.name, node.reason)
+    return NodeView(
+        node.name, base, place.group, node.partitions, drained, by, why, since, place.leaf, node.cpus,
+        node.cpus_allocated, number(record["CPULoad"]), node.memory_mib * MIB,
+        None if free is None else max(0, node.memory_mib - int(free)) * MIB, total, node.gpus_allocated,
+        tuple(_gpus(node.name, total, node.gpu_model, measures, ids)), jobs.get(node.name, ()),
     )  # fmt: skip
 
 
 def _out(name: str, reason: str) -> tuple[str, str, float | None]:
     """Who took it out of service, why, and since when."""
-    if not word(reason):
+    if not reason:
         return "", "", None
     found, since = drain(name, reason), _SINCE.search(reason)
     words = (

@@ -10,7 +10,7 @@ from clusterwright.monitor.gather.alerts import alerts
 from clusterwright.monitor.gather.jobs import jobs
 from clusterwright.monitor.gather.nodes import Place, nodes, unheard
 from clusterwright.monitor.gather.teams import teams
-from clusterwright.monitor.picture import Job, Node, Picture
+from clusterwright.monitor.picture import JobView, NodeView, Picture
 from clusterwright.monitor.picture.lacks import PARTS, lack
 
 
@@ -50,7 +50,7 @@ def missing(silent: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:
     return [lack(part, absent.get(part, silent[part])) for part in PARTS if part in silent]
 
 
-def _used(queue: list[Job], shown: tuple[Node, ...]) -> tuple[Job, ...]:
+def _used(queue: list[JobView], shown: tuple[NodeView, ...]) -> tuple[JobView, ...]:
     """Each job with the mean use of its GPUs."""
     seen: dict[str, list[float]] = {}
     for node in shown:

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from clusterwright.monitor.gather.slurm_text import number
-from clusterwright.monitor.picture import Job, Team
+from clusterwright.monitor.picture import JobView, Team
+from clusterwright.slurm.states import is_pending
 
 
-def teams(text: str, jobs: Iterable[Job], shares: Mapping[str, float]) -> tuple[Team, ...]:
+def teams(text: str, jobs: Iterable[JobView], shares: Mapping[str, float]) -> tuple[Team, ...]:
     """Accounts of sshare's answer; without one, those of the cluster file and of jobs."""
     held, running, waiting = Counter[str](), Counter[str](), Counter[str]()
     for job in jobs:
-        if job.state == "PENDING":
+        if is_pending(job.state):
             waiting[job.account] += 1
         else:
             running[job.account] += 1

@@ -24,7 +24,7 @@ class Gpu:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NodeView:
     """One host as Slurm has it; `why` is the reason of a drain or of its being down.
 
     `state` is one of idle, mixed, allocated, completing, planned, reserved, maint, rebooting, powering_up,
@@ -73,7 +73,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobView:
     """One job; `why` is what it waits for in plain words, with Slurm's own word in `reason`, which waits.py explains.
 
     Names are strangers' text and are kept as they are; whoever shows them neutralises them (visible.py).
@@ -133,8 +133,8 @@ class Picture:
 
     cluster: str
     taken: Seconds
-    nodes: tuple[Node, ...] = ()
-    jobs: tuple[Job, ...] = ()
+    nodes: tuple[NodeView, ...] = ()
+    jobs: tuple[JobView, ...] = ()
     teams: tuple[Team, ...] = ()
     alerts: tuple[Alert, ...] = ()
     missing: tuple[str, ...] = ()

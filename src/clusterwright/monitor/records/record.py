@@ -4,20 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-ENDED = frozenset(
-    (
-        "BOOT_FAIL",
-        "CANCELLED",
-        "COMPLETED",
-        "DEADLINE",
-        "FAILED",
-        "NODE_FAIL",
-        "OUT_OF_MEMORY",
-        "PREEMPTED",
-        "TIMEOUT",
-    )
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Record:

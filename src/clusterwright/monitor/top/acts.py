@@ -11,7 +11,7 @@ from clusterwright.edge.host import CANNOT_BECOME, Host, as_user
 from clusterwright.edge.processes import Done
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
-from clusterwright.monitor.picture import Job
+from clusterwright.monitor.picture import JobView
 
 ROOT = "root"
 LINES = 200  # of what a job printed
@@ -28,7 +28,7 @@ class ByShell:
         self._remote, self._host, self._runs, self._why = remote, host, runs, why
         self.user = user
 
-    def cancel(self, job: Job) -> str:
+    def cancel(self, job: JobView) -> str:
         """End the job; a run's ranks are asked to save first, and nothing takes over from it.
 
         Raises:
@@ -41,7 +41,7 @@ class ByShell:
             done = self._as_user(f"scancel {_these(job)}", b"", 30)
         return slurm.checked(done, self._host, "scancel").out
 
-    def output(self, job: Job) -> str:
+    def output(self, job: JobView) -> str:
         """The last lines that it printed.
 
         Raises:
@@ -54,7 +54,7 @@ class ByShell:
             done = self._as_user(_OUTPUT.format(job=number(job), lines=LINES), b"", 30)
         return slurm.checked(done, self._host, "tail").out
 
-    def why(self, job: Job) -> str:
+    def why(self, job: JobView) -> str:
         """Why it waits or failed, by whoever knows that."""
         return self._why(number(job))
 
@@ -70,12 +70,12 @@ class ByShell:
         return done
 
 
-def _these(job: Job) -> str:
+def _these(job: JobView) -> str:
     """What scancel is told; of an array that waits, only the tasks that wait."""
     return f"--state=PENDING {number(job)}" if "[" in job.id else number(job)
 
 
-def number(job: Job) -> str:
+def number(job: JobView) -> str:
     """The id as commands take it: `8_[0-99%4]`, an array that waits, is 8."""
     found = _ID.match(job.id)
     return found[0] if found else "0"

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 
 from clusterwright.errors import WrightError
 from clusterwright.monitor.gather.kept import EVERY_S, Kept
-from clusterwright.monitor.picture import Job, Picture, lacks
+from clusterwright.monitor.picture import JobView, Picture, lacks
 from clusterwright.monitor.picture.visible import visible
 from clusterwright.monitor.top import columns, detail, groups
 from clusterwright.monitor.top.columns import Way, heads
@@ -39,15 +39,15 @@ class Acts(Protocol):
 
     user: str
 
-    def cancel(self, job: Job) -> str:
+    def cancel(self, job: JobView) -> str:
         """End it."""
         ...
 
-    def output(self, job: Job) -> str:
+    def output(self, job: JobView) -> str:
         """The end of what it printed."""
         ...
 
-    def why(self, job: Job) -> str:
+    def why(self, job: JobView) -> str:
         """Why it waits or failed."""
         ...
 
@@ -252,7 +252,7 @@ class Top(App[None]):
         """The keys."""
         self.push_screen(Page(keys(self._lang), self._lang))
 
-    def _job(self) -> Job | None:
+    def _job(self) -> JobView | None:
         job = self._list("jobs").chosen if self._list("jobs").has_focus else None
         if job is None:
             self.notify(word("no_job", self._lang), markup=False)
@@ -263,7 +263,7 @@ class Top(App[None]):
         if job := self._job():
             self._aside("about", partial(self._told, what, job), self._tell)
 
-    def _told(self, what: str, job: Job) -> str:
+    def _told(self, what: str, job: JobView) -> str:
         try:
             return self._acts.output(job) if what == "output" else self._acts.why(job)
         except WrightError as why:
@@ -281,19 +281,19 @@ class Top(App[None]):
             )
             self.push_screen(Ask(question, self._lang), partial(self._agreed, job))
 
-    def _agreed(self, job: Job, yes: bool | None) -> None:  # noqa: FBT001 (what the question is answered with)
+    def _agreed(self, job: JobView, yes: bool | None) -> None:  # noqa: FBT001 (what the question is answered with)
         if yes:
             self.notify(word("cancelling", self._lang, job=job.id), markup=False)
             self._aside("cancel", partial(self._refused, job), partial(self._ended, job))
 
-    def _refused(self, job: Job) -> str:
+    def _refused(self, job: JobView) -> str:
         try:
             self._acts.cancel(job)
         except WrightError as why:
             return str(why)
         return ""
 
-    def _ended(self, job: Job, refused: str) -> None:
+    def _ended(self, job: JobView, refused: str) -> None:
         if refused:
             text = word("refused", self._lang, job=job.id, why=visible(refused, 500))
             self.notify(text, severity="error", markup=False)

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.picture import Alert, Job, Node, Picture, Team, waits
+from clusterwright.monitor.picture import Alert, JobView, NodeView, Picture, Team, waits
 from clusterwright.monitor.picture.visible import visible
 from clusterwright.monitor.top.forms import STATES, Cell, heat, many, percent, span, strip
 from clusterwright.monitor.top.groups import Group
 from clusterwright.monitor.top.queue import runs
 from clusterwright.monitor.top.words import Lang, word
+from clusterwright.slurm.states import is_pending
 
 Cells = list[list[Cell]]  # of a row: each cell has parts with styles of their own
 HEAT = 16  # signs of a strip: a terminal of 120 columns has room for it beside teams and alerts
@@ -65,9 +66,9 @@ def heads(columns: Iterable[Column], lang: Lang) -> list[str]:
     return [word(column.name, lang) for column in columns]
 
 
-def of_group(row: Group | Node, way: Way) -> Cells:
+def of_group(row: Group | NodeView, way: Way) -> Cells:
     """A group of nodes, or one node of an opened group."""
-    if isinstance(row, Node):
+    if isinstance(row, NodeView):
         return _of_node(row, way)
     held, total = row.gpus
     uses = (
@@ -79,7 +80,7 @@ def of_group(row: Group | Node, way: Way) -> Cells:
     ]  # fmt: skip
 
 
-def _of_node(node: Node, way: Way) -> Cells:
+def _of_node(node: NodeView, way: Way) -> Cells:
     use = f"{node.gpus_used}/{node.gpus_total}" if node.gpus_total else "-"
     rest = visible(node.why) if node.why else ", ".join(node.jobs)
     return [
@@ -95,7 +96,7 @@ def _state(state: str, lang: Lang, *, drained: bool) -> Cell:
     return (state, STATES.get(state, "magenta"))
 
 
-def of_job(job: Job, way: Way) -> Cells:
+def of_job(job: JobView, way: Way) -> Cells:
     """One job."""
     began = job.started if runs(job) else job.submitted
     left = None if job.ends is None or not runs(job) else job.ends - way.now
@@ -109,16 +110,16 @@ def of_job(job: Job, way: Way) -> Cells:
     ]  # fmt: skip
 
 
-def where(job: Job, way: Way) -> Cell:
+def where(job: JobView, way: Way) -> Cell:
     """The hosts that it has, or what it waits for."""
     if runs(job):
         return (fold(job.nodes) if job.nodes else "", "dim")
-    why = waits(job.reason or "None", way.lang) if job.state == "PENDING" else job.reason
+    why = waits(job.reason or "None", way.lang) if is_pending(job.state) else job.reason
     when = "" if job.expected is None else f" ({span(job.expected - way.now)})"
     return (visible(why) + when, "yellow")
 
 
-def progress(job: Job) -> str:
+def progress(job: JobView) -> str:
     """How far its training is."""
     run = job.run
     if run is None or run.step is None:
@@ -161,7 +162,7 @@ def headline(picture: Picture, way: Way) -> Cells:
     uses = [gpu.utilisation for node in nodes for gpu in node.gpus if gpu.job and gpu.utilisation is not None]
     down = sum(node.state in ("down", "not_responding") for node in nodes)
     drained = sum(node.drained and node.state != "down" for node in nodes)
-    going, waiting = sum(map(runs, jobs)), sum(job.state == "PENDING" for job in jobs)
+    going, waiting = sum(map(runs, jobs)), sum(is_pending(job.state) for job in jobs)
     loud = [alert for alert in picture.alerts if not alert.muted]
     mean = sum(uses) / len(uses) if uses else None
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.picture import Alert, Job, Node, Picture, Run, Team, waits
+from clusterwright.monitor.picture import Alert, JobView, NodeView, Picture, Run, Team, waits
 from clusterwright.monitor.picture.visible import visible
 from clusterwright.monitor.top.columns import Way
 from clusterwright.monitor.top.forms import Cell, curve, gib, heat, many, percent, span
 from clusterwright.monitor.top.words import word
+from clusterwright.slurm.states import is_pending
 
 Line = list[Cell]
 Lines = Sequence[Line | None]
@@ -17,22 +18,22 @@ _LABEL = 14
 WIDTH = 64  # of a curve
 
 
-def of(item: Node | Job | Alert | Team, picture: Picture, way: Way) -> list[Line]:
+def of(item: NodeView | JobView | Alert | Team, picture: Picture, way: Way) -> list[Line]:
     """Its lines, without those that would say nothing."""
     return [line for line in _all(item, picture, way) if line is not None]
 
 
-def _all(item: Node | Job | Alert | Team, picture: Picture, way: Way) -> Lines:
-    if isinstance(item, Node):
+def _all(item: NodeView | JobView | Alert | Team, picture: Picture, way: Way) -> Lines:
+    if isinstance(item, NodeView):
         return _node(item, picture, way)
-    if isinstance(item, Job):
+    if isinstance(item, JobView):
         return _job(item, way)
     if isinstance(item, Alert):
         return _alert(item, way)
     return _team(item, picture, way)
 
 
-def _node(node: Node, picture: Picture, way: Way) -> Lines:
+def _node(node: NodeView, picture: Picture, way: Way) -> Lines:
     state = f"{node.state} {word('drained', way.lang)}" if node.drained else node.state
     lines: list[Line | None] = [
         [(node.name, "bold")],
@@ -60,8 +61,8 @@ def _node(node: Node, picture: Picture, way: Way) -> Lines:
     return lines
 
 
-def _job(job: Job, way: Way) -> Lines:
-    why = waits(job.reason or "None", way.lang) if job.state == "PENDING" else ""
+def _job(job: JobView, way: Way) -> Lines:
+    why = waits(job.reason or "None", way.lang) if is_pending(job.state) else ""
     lines: list[Line | None] = [
         [(f"{job.id} {visible(job.name)}", "bold")],
         _said("state", f"{job.state} ({visible(job.reason)})" if job.reason else job.state, way),

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.picture import Node, Picture
+from clusterwright.monitor.picture import NodeView, Picture
 
 _ORDER = (
     "down", "not_responding", "unknown", "maint", "rebooting", "powering_up", "mixed", "allocated", "completing",
@@ -22,7 +22,7 @@ class Group:
     name: str
     state: str
     drained: bool
-    nodes: tuple[Node, ...]
+    nodes: tuple[NodeView, ...]
 
     @property
     def key(self) -> str:
@@ -48,7 +48,7 @@ class Group:
         return [(mean(part), any(node.gpus_used for node in part)) for part in parts]
 
 
-def mean(nodes: Iterable[Node]) -> float | None:
+def mean(nodes: Iterable[NodeView]) -> float | None:
     """Mean use of the GPUs that jobs hold; of all where nobody says which those are."""
     found = [
         (gpu.utilisation, bool(gpu.job)) for node in nodes for gpu in node.gpus if gpu.utilisation is not None
@@ -57,18 +57,18 @@ def mean(nodes: Iterable[Node]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def groups(nodes: Iterable[Node]) -> list[Group]:
+def groups(nodes: Iterable[NodeView]) -> list[Group]:
     """Those that need a person first."""
-    found: dict[tuple[str, str, bool], list[Node]] = {}
+    found: dict[tuple[str, str, bool], list[NodeView]] = {}
     for node in nodes:
         found.setdefault((node.group, node.state, node.drained), []).append(node)
     every = [Group(name, state, drained, tuple(each)) for (name, state, drained), each in found.items()]
     return sorted(every, key=lambda each: (_rank(each), each.name))
 
 
-def rows(picture: Picture, opened: Container[str]) -> list[Group | Node]:
+def rows(picture: Picture, opened: Container[str]) -> list[Group | NodeView]:
     """Groups, and beneath each one that is opened its nodes."""
-    found: list[Group | Node] = []
+    found: list[Group | NodeView] = []
     for group in groups(picture.nodes):
         found.append(group)
         if group.key in opened:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from clusterwright.monitor.picture import Job
+from clusterwright.monitor.picture import JobView
+from clusterwright.slurm.states import holds_hosts
 
-_GOES = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED"})
 SHOWN = ("all", "running", "waiting")
-_SORTS: dict[str, Callable[[Job], tuple[float | str, ...]]] = {
-    "state": lambda job: ("0" if job.state in _GOES else "1", -float(job.priority), job.id),
+_SORTS: dict[str, Callable[[JobView], tuple[float | str, ...]]] = {
+    "state": lambda job: ("0" if holds_hosts(job.state) else "1", -float(job.priority), job.id),
     "id": lambda job: (_number(job.id), job.id),
     "user": lambda job: (job.user, _number(job.id)),
     "team": lambda job: (job.account, job.user, _number(job.id)),
@@ -40,21 +40,21 @@ class View:
         """The next kind of jobs."""
         return replace(self, shown=SHOWN[(SHOWN.index(self.shown) + 1) % len(SHOWN)])
 
-    def of(self, jobs: Iterable[Job]) -> list[Job]:
+    def of(self, jobs: Iterable[JobView]) -> list[JobView]:
         """The jobs that it shows, in its order."""
         return sorted(filter(self._has, jobs), key=_SORTS[self.sort], reverse=self.turned)
 
-    def _has(self, job: Job) -> bool:
-        if self.shown != "all" and (job.state in _GOES) != (self.shown == "running"):
+    def _has(self, job: JobView) -> bool:
+        if self.shown != "all" and (holds_hosts(job.state)) != (self.shown == "running"):
             return False
         if self.user and job.user != self.user:
             return False
         return all(part in _text(job) for part in self.text.lower().split())
 
 
-def runs(job: Job) -> bool:
+def runs(job: JobView) -> bool:
     """Whether it holds something."""
-    return job.state in _GOES
+    return holds_hosts(job.state)
 
 
 def _number(text: str) -> float:
@@ -62,7 +62,7 @@ def _number(text: str) -> float:
     return float(digits) if digits.isdigit() else 0.0
 
 
-def _text(job: Job) -> str:
+def _text(job: JobView) -> str:
     return " ".join(
         (job.id, job.user, job.account, job.partition, job.name, job.state, job.reason, *job.nodes)
     ).lower()

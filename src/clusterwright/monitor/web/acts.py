@@ -15,7 +15,7 @@ from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
-from clusterwright.monitor.picture import Job, Node
+from clusterwright.monitor.picture import JobView, NodeView
 from clusterwright.monitor.web.users import User
 
 LONGEST_REASON = 120
@@ -32,7 +32,7 @@ class Hands:
     journal: Path
     clock: Clock
 
-    def cancel(self, job: Job, by: User) -> None:
+    def cancel(self, job: JobView, by: User) -> None:
         """As `wright cancel`: a run is asked to save first; any other job is cancelled.
 
         Raises:
@@ -51,7 +51,7 @@ class Hands:
         done = Host(self.remote, self.host).run_program(RUNS, "cancel", self.runs, job)
         slurm.checked(done, self.host, "wright cancel")
 
-    def drain(self, node: Node, reason: str, by: User) -> None:
+    def drain(self, node: NodeView, reason: str, by: User) -> None:
         """No new job starts there; the reason names who said so.
 
         Raises:
@@ -68,7 +68,7 @@ class Hands:
             by, "drain", node.name, reason, lambda: slurm.drain(self.remote, self.host, [node.name], text)
         )
 
-    def resume(self, node: Node, by: User) -> None:
+    def resume(self, node: NodeView, by: User) -> None:
         """The node takes jobs again.
 
         Raises:
@@ -103,7 +103,7 @@ class Hands:
             ) from error
 
 
-def may_cancel(user: User, job: Job) -> bool:
+def may_cancel(user: User, job: JobView) -> bool:
     """A user their own jobs, an operator any."""
     return user.role == "operator" or (user.role == "user" and user.name == job.user)
 

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from clusterwright.config.names import fold
-from clusterwright.monitor.picture import Alert, Gpu, Job, Node, Picture, Run, Team
+from clusterwright.monitor.picture import Alert, Gpu, JobView, NodeView, Picture, Run, Team
 from clusterwright.monitor.picture.visible import visible as cut_to
 from clusterwright.monitor.picture.waits import waits
+from clusterwright.slurm.states import holds_hosts, is_pending
 
 Json = object
 Row = list[Json]
@@ -20,7 +21,6 @@ LONGEST = 200  # signs of one text
 
 _TAKEN = {"allocated": "full", "mixed": "part", "completing": "part", "idle": "idle"}
 _ABSENT = frozenset({"down", "fail", "failing", "error", "unknown", "not_responding", "inval", "future"})
-RUNNING, WAITING = frozenset({"RUNNING", "COMPLETING", "SUSPENDED"}), frozenset({"PENDING", "CONFIGURING"})
 _PLAIN = re.compile(r"[\w.-]+", re.ASCII)
 SPARK = 40  # points of the small curve in a list
 
@@ -30,7 +30,7 @@ def visible(text: str) -> str:
     return cut_to(text, LONGEST)
 
 
-def kind(node: Node) -> str:
+def kind(node: NodeView) -> str:
     """What a node's colour says: idle, part, full, draining, drained, down or other."""
     base = node.state.lower().rstrip("*~#!%$@^-+")
     if base in _ABSENT:
@@ -40,12 +40,12 @@ def kind(node: Node) -> str:
     return _TAKEN.get(base, "other")
 
 
-def word(node: Node) -> str:
+def word(node: NodeView) -> str:
     """The state as Slurm writes it."""
     return visible(node.state.upper() + "+DRAIN" * node.drained)
 
 
-def node_row(node: Node) -> Row:
+def node_row(node: NodeView) -> Row:
     """[name, group, leaf, partition, kind, Slurm's word, jobs, GPUs used, GPUs, [four numbers a GPU]]."""
     gpus = [number for gpu in node.gpus for number in _gpu(gpu)]
     partition = node.partitions[0] if node.partitions else ""
@@ -76,8 +76,8 @@ def sums(picture: Picture) -> dict[str, Json]:
         "gpus": sum(node.gpus_total for node in picture.nodes),
         "gpus_used": sum(node.gpus_used for node in picture.nodes),
         "use": round(sum(known) / len(known), 3) if known else None,
-        "running": sum(job.state in RUNNING for job in picture.jobs),
-        "waiting": sum(job.state in WAITING for job in picture.jobs),
+        "running": sum(holds_hosts(job.state) for job in picture.jobs),
+        "waiting": sum(is_pending(job.state) for job in picture.jobs),
         "critical": sum(alert.severity == "critical" for alert in heard),
         "alerts": len(heard),
     }
@@ -96,7 +96,7 @@ def team_row(team: Team) -> dict[str, Json]:
     return asdict(team) | {"name": visible(team.name)}
 
 
-def job_row(job: Job) -> dict[str, Json]:
+def job_row(job: JobView) -> dict[str, Json]:
     """A job as a list shows it, with at most some points of its curve."""
     words = ("id", "name", "user", "account", "partition", "state", "reason", "why")
     numbers = (
@@ -110,7 +110,7 @@ def job_row(job: Job) -> dict[str, Json]:
     return row
 
 
-def job_page(job: Job) -> dict[str, Json]:
+def job_page(job: JobView) -> dict[str, Json]:
     """A job with its whole curve and each of its nodes."""
     row = job_row(job) | {"hosts": [visible(name) for name in job.nodes]}
     if job.run is not None:
@@ -118,7 +118,7 @@ def job_page(job: Job) -> dict[str, Json]:
     return row
 
 
-def node_page(node: Node) -> dict[str, Json]:
+def node_page(node: NodeView) -> dict[str, Json]:
     """A node with its GPUs by name."""
     row: dict[str, Json] = {
         key: visible(value) if isinstance(value, str) else value for key, value in asdict(node).items()

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from clusterwright.errors import WrightError
-from clusterwright.monitor.picture import Job, Node, Picture
+from clusterwright.monitor.picture import JobView, NodeView, Picture
 from clusterwright.monitor.web.compact import Json, difference, visible, whole
 from clusterwright.monitor.web.history import History
 from clusterwright.monitor.web.lists import Wish, listed
@@ -61,8 +61,8 @@ class Feed:
         self._viewers: set[Viewer] = set()
         self._changes: deque[tuple[int, bytes]] = deque(maxlen=_KEPT)
         self._wake = asyncio.Event()
-        self._by_job: dict[str, Job] = {}
-        self._by_node: dict[str, Node] = {}
+        self._by_job: dict[str, JobView] = {}
+        self._by_node: dict[str, NodeView] = {}
         self._publish()
 
     async def run(self) -> None:
@@ -136,11 +136,11 @@ class Feed:
             self._lists[wish] = encoded(listed(self.picture.jobs, wish) | {"version": self.version})
         return self._lists[wish]
 
-    def job(self, name: str) -> Job | None:
+    def job(self, name: str) -> JobView | None:
         """The job of that id."""
         return self._by_job.get(name)
 
-    def node(self, name: str) -> Node | None:
+    def node(self, name: str) -> NodeView | None:
         """The node of that name."""
         return self._by_node.get(name)
 

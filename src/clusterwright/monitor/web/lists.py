@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from clusterwright.monitor.picture import Job
-from clusterwright.monitor.web.compact import RUNNING, WAITING, Json, job_row
+from clusterwright.monitor.picture import JobView
+from clusterwright.monitor.web.compact import Json, job_row
+from clusterwright.slurm.states import holds_hosts, is_pending
 
 ROWS = 50  # of a page: a screen or two
 _LONGEST_SEARCH = 100
 
-_Key = Callable[[Job], tuple[float | str, ...]]
+_Key = Callable[[JobView], tuple[float | str, ...]]
 _ORDERS: dict[str, _Key] = {
     "started": lambda job: (-(job.started or 0),),
     "priority": lambda job: (-job.priority,),
@@ -55,7 +56,7 @@ class Wish:
         )
 
 
-def listed(jobs: Iterable[Job], wish: Wish) -> dict[str, Json]:
+def listed(jobs: Iterable[JobView], wish: Wish) -> dict[str, Json]:
     """The rows of the page, how many jobs there are in all, and how many pages."""
     found = [job for job in jobs if _is_in(job, wish.of) and _matches(job, wish.find.split())]
     found.sort(key=_ORDERS[wish.order])
@@ -65,11 +66,11 @@ def listed(jobs: Iterable[Job], wish: Wish) -> dict[str, Json]:
     return {"jobs": [job_row(job) for job in rows], "count": len(found), "page": page, "pages": pages}
 
 
-def _is_in(job: Job, of: str) -> bool:
-    return of == "all" or job.state in (WAITING if of == "waiting" else RUNNING)
+def _is_in(job: JobView, of: str) -> bool:
+    return of == "all" or (is_pending if of == "waiting" else holds_hosts)(job.state)
 
 
-def _matches(job: Job, words: Sequence[str]) -> bool:
+def _matches(job: JobView, words: Sequence[str]) -> bool:
     if not words:
         return True
     texts = (job.id, job.name, job.user, job.account, job.partition, job.state, job.reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 
-from clusterwright.monitor.picture import Job
+from clusterwright.monitor.picture import JobView
 
 MOST = (
     240  # points of a trail; one that is full keeps every second point, and from then on every second moment
@@ -54,7 +54,7 @@ class Trails:
     def __init__(self) -> None:
         self._of: dict[str, Trail] = {}
 
-    def add(self, at: float, jobs: Iterable[Job]) -> None:
+    def add(self, at: float, jobs: Iterable[JobView]) -> None:
         """What the jobs of one picture say."""
         now: dict[str, Trail] = {}
         for job in jobs:

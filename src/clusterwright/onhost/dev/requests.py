@@ -18,10 +18,10 @@ import time
 from typing import Any, Dict, List, Optional, Set
 
 from clusterwright.onhost.dev.said import Trouble, heard
+from clusterwright.slurm.states import holds_hosts, is_pending
 
 LOOK_S = 0.2
 NAME = "wright-dev-"
-ALIVE = ("PENDING", "CONFIGURING", "RUNNING", "SUSPENDED")
 KEPT = 3  # folders of sessions that have ended: their logs
 _COLUMNS = ("%i", "%u", "%T", "%M", "%l", "%j", "%Z", "%S", "%B", "%r")
 
@@ -159,7 +159,7 @@ def queued(*, everybody: bool = False) -> List[Dict[str, str]]:
     known = [
         {**row, "kind": row["name"][len(NAME) :], "why": row["why"].replace("None", "")}
         for row in rows
-        if row["state"] in ALIVE and row["name"].startswith(NAME)
+        if (is_pending(row["state"]) or holds_hosts(row["state"])) and row["name"].startswith(NAME)
     ]
     return sorted(known, key=lambda row: int(row["job"]))
 

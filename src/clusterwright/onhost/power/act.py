@@ -7,6 +7,7 @@ from clusterwright.onhost.power import decide
 from clusterwright.onhost.power.providers import Provider
 from clusterwright.onhost.power.records import Record, Records
 from clusterwright.onhost.power.settings import Settings
+from clusterwright.slurm.drain_reasons import POWER
 
 AGAIN_S, SLOWEST_S = 5.0, 60.0  # between two requests for the same thing, at first and at most
 OFF_S = 20.0  # how long a host may take to be gone when its power is cut, before it is booted
@@ -86,7 +87,7 @@ class Act:
             record.ask("failed", now)
             self.log(f"{host}: boot {record.tries} of {self.of.tries} failed: {words}")
             reason = f"boot {record.tries} of {self.of.tries} failed: {words}"
-            self.slurm.update([host], "State=DOWN", "Reason=" + decide.OURS + reason)
+            self.slurm.update([host], "State=DOWN", "Reason=" + POWER + reason)
         self._off(hosts, now, hard=True)
         self._until_off(hosts)
         states = self.provider.state(hosts)
@@ -113,7 +114,7 @@ class Act:
         for host in hosts:
             record = self.records.of[host]
             count = "" if record.hopeless else f"{record.tries} boots failed: "
-            reason = f"Reason={decide.OURS}{count}{_why(record)}"
+            reason = f"Reason={POWER}{count}{_why(record)}"
             said = self.slurm.update([host], "State=DRAIN", reason)
             record.drained, record.next = not said, now + SLOWEST_S
             self.log(f"{host}: drained: {said or reason}")

@@ -8,14 +8,10 @@ from typing import Dict, List, NamedTuple
 
 from clusterwright.onhost.power.records import Record
 from clusterwright.onhost.power.settings import Settings
-from clusterwright.onhost.power.slurm import Node
+from clusterwright.slurm.drain_reasons import POWER
+from clusterwright.slurm.nodes import Node
 
-OURS = "wright: power: "  # how reasons of ours begin
 TIMED_OUT = "ResumeTimeout reached"  # Slurm's own, where slurmd kept silent
-OFF = frozenset({"POWERING_DOWN", "POWERED_DOWN", "POWER_DOWN"})
-UP = frozenset({"POWERING_UP", "POWER_UP"})
-AWAY = OFF | {"NOT_RESPONDING"}  # a host on its way up does not respond either, and counts as a spare
-OUT = frozenset({"DOWN", "DRAIN", "FAIL", "MAINT", "RESERVED", "INVALID_REG"})
 FAR = 3600.0  # the longest pause
 LOOKS_S = 60.0  # between two looks at a host that is off
 
@@ -32,17 +28,17 @@ NOTHING = Step("")
 
 def failed(node: Node) -> bool:
     """True for a host that Slurm gave up waiting for, or that we hold back until its next try."""
-    out = "DOWN" in node.state and "DRAIN" not in node.state
-    return out and node.reason.startswith((TIMED_OUT, OURS))
+    is_out = node.state.is_down and not node.state.is_drained
+    return is_out and node.reason.startswith((TIMED_OUT, POWER))
 
 
 def decide(node: Node, record: Record, now: float, of: Settings) -> Step:
     """The next step with this host."""
     if failed(node):
         return _failed(record, now, of)
-    if "POWERING_UP" in node.state:
+    if node.state.is_powering_up:
         return _up(record, now)
-    if node.state & OFF:
+    if node.state.is_off:
         return _down(node, record, now, of)
     if record.asked in ("on", "off", "failed"):
         return Step("note", "slurmd has joined" if record.asked == "on" else "")
@@ -60,16 +56,21 @@ def _up(record: Record, now: float) -> Step:
 
 def _down(node: Node, record: Record, now: float, of: Settings) -> Step:
     """In order first, at once after half of the time; afterwards a look now and then, as people have hands."""
-    if record.drained and "DRAIN" not in node.state:
+    if record.drained and not node.state.is_drained:
         return Step("forgive", "somebody gave it back")
-    if record.hopeless and not record.drained and record.asked == "on" and "POWER_DOWN" not in node.state:
+    if (
+        record.hopeless
+        and not record.drained
+        and record.asked == "on"
+        and not node.state.is_power_down_requested
+    ):
         return Step("drain")
     if record.asked != "off":
         return Step("off")
     if now < record.next:
         return NOTHING
     if record.sure:
-        return NOTHING if "DRAIN" in node.state else Step("look")
+        return NOTHING if node.state.is_drained else Step("look")
     late = now >= record.since + of.suspend_timeout / 2
     return Step("kill", "it does not end in order") if late else Step("look")
 
@@ -94,10 +95,13 @@ def pause(tries: int, of: Settings) -> float:
 
 def spares(nodes: Dict[str, Node], of: Settings) -> List[str]:
     """Hosts to wake, so that as many as wanted are idle or on their way."""
-    mine = {host: nodes[host] for host in of.hosts if host in nodes}
-    if any("UNKNOWN" in node.state for node in mine.values()):
+    mine = {host: nodes[host].state for host in of.hosts if host in nodes}
+    if any(state.base == "UNKNOWN" for state in mine.values()):
         return []  # slurmctld has just started, and has not heard of all that are up
-    idle = [host for host, node in mine.items() if "IDLE" in node.state and not node.state & OUT]
-    asleep = [host for host in idle if "POWERED_DOWN" in mine[host].state and not mine[host].state & UP]
-    ready = [host for host in idle if mine[host].state & UP or not mine[host].state & AWAY]
+    idle = [host for host, state in mine.items() if state.base == "IDLE" and not state.is_withheld]
+    asleep = [host for host in idle if mine[host].is_powered_down and not mine[host].is_waking]
+    # a host on its way up does not respond either, and counts as a spare
+    ready = [
+        host for host in idle if mine[host].is_waking or (mine[host].is_responding and not mine[host].is_off)
+    ]
     return asleep[: max(0, of.spares - len(ready))]

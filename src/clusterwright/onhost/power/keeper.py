@@ -15,6 +15,7 @@ from clusterwright.onhost.power.act import Act
 from clusterwright.onhost.power.providers import Provider, provider_of
 from clusterwright.onhost.power.records import Records
 from clusterwright.onhost.power.settings import KICK, LOG, STATE, Settings, settings
+from clusterwright.slurm.nodes import Node
 
 BUSY_S, CALM_S = 1.0, 10.0  # between two looks: while a host is on its way, and else
 LISTENS = 4096
@@ -64,15 +65,11 @@ class Keeper:
                     self.log(f"fault of ours: {future.exception()!r}")
         self.records.write()
 
-    def _moving(self, nodes: Dict[str, slurm.Node]) -> bool:
-        on_way = {"POWERING_UP", "POWER_UP", "POWERING_DOWN", "POWER_DOWN"}
-        return any(
-            nodes[host].state & on_way or decide.failed(nodes[host])
-            for host in self.of.hosts
-            if host in nodes
-        )
+    def _moving(self, nodes: Dict[str, Node]) -> bool:
+        mine = [nodes[host] for host in self.of.hosts if host in nodes]
+        return any(node.state.is_switching or decide.failed(node) for node in mine)
 
-    def _wake(self, nodes: Dict[str, slurm.Node]) -> None:
+    def _wake(self, nodes: Dict[str, Node]) -> None:
         chosen = decide.spares(nodes, self.of) if self.of.spares else []
         if chosen:
             said = self.slurm.update(chosen, "State=POWER_UP")

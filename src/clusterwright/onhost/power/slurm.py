@@ -1,36 +1,17 @@
 """What Slurm says of its hosts, and what it is told of them."""
 
-import re
 import subprocess
-from typing import Dict, FrozenSet, List, NamedTuple, Optional
+from typing import Dict, List, Optional
+
+from clusterwright.slurm.nodes import Node, parse_nodes
 
 LIMIT_S = 20
-_ROW = re.compile(r"NodeName=(\S+) .*?\bState=(\S+)")
-_REASON = re.compile(r"\bReason=(.*?)(?: \[[^\]]*@[^\]]*\])?(?: Comment=.*)?$")
-
-
-class Node(NamedTuple):
-    """One host as slurmctld has it: the words of its state without marks, and the reason."""
-
-    state: FrozenSet[str]
-    reason: str
 
 
 def nodes() -> Optional[Dict[str, Node]]:
     """Every host; None where slurmctld does not answer."""
     done = _run(["scontrol", "--oneliner", "show", "nodes"])
-    return None if done is None else parse(done)
-
-
-def parse(text: str) -> Dict[str, Node]:
-    """Rows of `scontrol --oneliner show nodes`."""
-    found = {}
-    for line in text.splitlines():
-        row, reason = _ROW.search(line), _REASON.search(line)
-        if row:
-            words = re.split(r"[+*~#!%$@^-]+", row.group(2))
-            found[row.group(1)] = Node(frozenset(filter(None, words)), reason.group(1) if reason else "")
-    return found
+    return None if done is None else parse_nodes(done)
 
 
 def update(hosts: List[str], *words: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 from clusterwright.onhost.runs import run_files, run_jobs, run_series, run_status
 from clusterwright.onhost.snapshot import monitors, programs
 from clusterwright.onhost.supervisor.ledger import advice, communication, figures, history, slow, speed
+from clusterwright.slurm.states import HOLDING
 
 Document = Dict[str, Any]
 
@@ -28,7 +29,6 @@ QUEUE = (
     ("Elapsed", "TimeUsed"), ("Timelimit", "TimeLimit"), ("NNodes", "NumNodes"), ("NCPUS", "NumCPUs"),
     ("AllocTRES", "tres-alloc"), ("NodeList", "NodeList"), ("JobName", "Name"),
 )  # fmt: skip
-HOLDING = "RUNNING,COMPLETING,SUSPENDED"
 MOST_BYTES = 512 << 20  # of slurmctld's file: a million jobs; what is older is not read
 NEWEST_RUNS = 200  # runs without a ledger of their own that are worked out: those that still go on
 _END = re.compile(r" EndTime=(\S+) ")
@@ -72,7 +72,7 @@ def _slurm(found: Document, asked: Document, ids: List[str]) -> None:
     except OSError as why:
         found["silent"]["jobcomp"] = f"{why.filename}: {why.strerror}"
     columns = ",".join(f"{theirs}:{mark}" for _, theirs in QUEUE)
-    argv = ["squeue", "--noheader", "--all", f"--states={HOLDING}", "--Format=" + columns]
+    argv = ["squeue", "--noheader", "--all", "--states=" + ",".join(HOLDING), "--Format=" + columns]
     _say(found, "queue", programs.said(argv + (["--jobs=" + ",".join(ids)] if ids else []), limit_s))
     rows = programs.rows(found["queue"], mark, len(QUEUE))
     whole = [mark.join(" ".join(cell.split()) for cell in row) for row in rows]

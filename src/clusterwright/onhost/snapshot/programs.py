@@ -7,12 +7,13 @@ import signal
 import subprocess
 from typing import Dict, List, NamedTuple, Tuple
 
+from clusterwright.slurm.jobs import WORDS, Job, make_jobs
+
 # Of a job. Any sign may stand in its name; the mark, which nobody knows beforehand, ends every field.
 FIELDS = (
-    "JobArrayID", "JobID", "UserName", "Account", "Partition", "State", "Reason", "NumNodes", "NumCPUs", "PriorityLong",
-    "SubmitTime", "StartTime", "EndTime", "NodeList", "tres-alloc", "tres-per-node", "Name",
+    "id", "number", "user", "account", "partition", "state", "reason", "nodes", "cpus", "priority", "submit", "start",
+    "end", "hosts", "tres", "gres", "name",
 )  # fmt: skip
-STATE, NAME = FIELDS.index("State"), FIELDS.index("Name")
 _FILTERS = (
     "SQUEUE_",
     "SINFO_",
@@ -30,7 +31,7 @@ class Said(NamedTuple):
 
 def commands(mark: str) -> Dict[str, List[str]]:
     """Command lines by what they are asked for. Only their text is the same in all releases; their JSON is not."""
-    columns = ",".join(f"{field}:{mark}" for field in FIELDS)
+    columns = ",".join(f"{WORDS[field]}:{mark}" for field in FIELDS)
     return {
         "jobs": ["squeue", "--noheader", "--all", "--Format=" + columns],
         "nodes": ["scontrol", "show", "nodes", "-o"],
@@ -74,3 +75,8 @@ def rows(text: str, mark: str, count: int = len(FIELDS)) -> List[Tuple[str, ...]
     fields = text.split(mark)[:-1]
     found = [fields[place : place + count] for place in range(0, len(fields), count)]
     return [(row[0].lstrip("\n"), *row[1:]) for row in found if len(row) == count]
+
+
+def jobs(text: str, mark: str) -> List[Job]:
+    """The jobs of commands(mark)["jobs"]."""
+    return make_jobs(rows(text, mark), FIELDS)

@@ -69,8 +69,7 @@ def _program(found: Document, name: str, argv: List[str], limit_s: float) -> Cal
 def _queue(found: Document, asked: Dict[str, Any], mark: str, limit_s: float) -> None:
     """Jobs, and then the runs that those which run are of."""
     _program(found, "jobs", programs.commands(mark)["jobs"], limit_s)()
-    rows = programs.rows(found["said"]["jobs"], mark)
-    names = [row[programs.NAME] for row in rows if row[programs.STATE] == "RUNNING"]
+    names = [job.name for job in programs.jobs(found["said"]["jobs"], mark) if job.state == "RUNNING"]
     if asked.get("runs"):
         found["runs"], left = active_runs.look(asked["runs"], names, limit_s / 2)
         if left:

@@ -14,7 +14,11 @@ AFTER = ("base", "certificates", "training")
 
 UNIT = "clusterwright-exporter.service"
 SETTINGS = "/etc/clusterwright/exporter.json"
-SOURCES = ("clusterwright/onhost/exporter/", "clusterwright/onhost/supervisor/ledger/")
+SOURCES = (
+    "clusterwright/onhost/exporter/",
+    "clusterwright/onhost/supervisor/ledger/",
+    "clusterwright/slurm/",
+)
 MEMORY_MIB = {"control": 256, "compute": 96, "login": 96}
 CPU_PERCENT = {"control": 50, "compute": 20, "login": 20}
 # The first Python that is not too old; RHEL 8 and Ubuntu 20.04 have newer ones under names of their own.

@@ -95,10 +95,7 @@ exec {PYTHON} -m clusterwright.onhost.power.asked '{verb}' "$1"
 
 def _sources() -> dict[str, str]:
     """Our own modules, below packages that hold nothing else."""
-    root = Path(programs.__file__).parent
+    root = Path(programs.__file__).parents[2]
+    paths = [*(root / "onhost" / "power").rglob("*.py"), *(root / "slurm").glob("*.py")]
     empty = {f"clusterwright/{part}__init__.py": "" for part in ("", "onhost/")}
-    ours = {
-        f"clusterwright/onhost/power/{path.relative_to(root)}": path.read_text()
-        for path in root.rglob("*.py")
-    }
-    return empty | ours
+    return empty | {f"clusterwright/{path.relative_to(root)}": path.read_text() for path in paths}

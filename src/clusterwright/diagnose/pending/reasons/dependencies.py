@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from clusterwright.diagnose.pending.facts import Facts
+from clusterwright.diagnose.pending.facts import Facts, summary
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import update
 from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Waiting, Words
@@ -32,7 +32,7 @@ def never(facts: Facts) -> Waiting:
 def dependency(facts: Facts) -> Waiting:
     """Other jobs must begin or end first."""
     ids = set(re.findall(r"\d+", re.sub(r"\(.*?\)", "", facts.job["Dependency"])))
-    others = tuple(f"{job.said} ({job.state})" for job in facts.queue if job.id.partition("_")[0] in ids)
+    others = tuple(f"{summary(job)} ({job.state})" for job in facts.queue if job.id.partition("_")[0] in ids)
     single = "singleton" in facts.job["Dependency"]
     return Waiting(
         "dependency",

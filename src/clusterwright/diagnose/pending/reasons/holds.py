@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from clusterwright.diagnose.pending.facts import Facts
-from clusterwright.diagnose.pending.records import clock
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import update
 from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting, Words
+from clusterwright.slurm.records import clock
 
 
 @reason("JobHeldUser")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from clusterwright.diagnose.pending.facts import Facts, Queued
+from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.fit import need
-from clusterwright.diagnose.pending.records import Record, amount, length, seconds
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import admin, holders, quoted, starts, update
 from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waiting, Words
+from clusterwright.slurm.jobs import Job
+from clusterwright.slurm.records import Record, amount, length, seconds
 
 _TOKEN = re.compile(
     r"(?P<of>QOS|Assoc(?:iation)?)?(?P<kind>Grp|Max|Min)?"
@@ -219,7 +220,7 @@ def _shown(what: str, value: float) -> str:
     return length(int(value)) if what == "time" else f"{value:.0f}"
 
 
-def _counted(facts: Facts, one: Limit) -> list[Queued]:
+def _counted(facts: Facts, one: Limit) -> list[Job]:
     """Running jobs that count against it."""
     of_it = [job for job in facts.running if one.of == "assoc" or job.qos == one.whose]
     if one.of == "assoc":

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from clusterwright.config.names import fold
 from clusterwright.diagnose.pending.facts import Facts
 from clusterwright.diagnose.pending.reasons.out_of_service import out
 from clusterwright.diagnose.pending.reasons.resources import never, taken
-from clusterwright.diagnose.pending.records import Record, clock, length, seconds, stamp
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import admin, starts, update
 from clusterwright.diagnose.pending.waiting import Waiting, Words
+from clusterwright.slurm.records import Record, clock, length, seconds, stamp
+from clusterwright.slurm.states import parse_node_state
 
 _LEAST_S = 60  # a job of less is no use
-_ASLEEP = re.compile(r"POWERING_UP|POWERED_DOWN|POWERING_DOWN|#|~|%")
 
 
 @reason("ReqNodeNotAvail|NodeDown|Nodes_required_for_job|NodeNotAvail")
@@ -72,7 +70,7 @@ def _reserved(facts: Facts, name: str, one: Record, left_s: int) -> Waiting:
 @reason("Resources$|Priority$|BeginTime")
 def waking(facts: Facts) -> Waiting | None:
     """The nodes are there, and switched off."""
-    asleep = [name for name, node in facts.nodes.items() if _ASLEEP.search(node["State"])]
+    asleep = [name for name, node in facts.nodes.items() if parse_node_state(node["State"]).is_power_saving]
     if not asleep or "CONFIGURING" not in facts.job["JobState"]:
         return None
     return Waiting(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from clusterwright.config.names import fold
 from clusterwright.diagnose.pending.facts import Facts, usable
 from clusterwright.diagnose.pending.fit import fitting, need
-from clusterwright.diagnose.pending.records import Record
 from clusterwright.diagnose.pending.saying import admin, starts, update
 from clusterwright.diagnose.pending.waiting import Change, Waiting, Words
+from clusterwright.slurm.records import Record
 
 
 def out(facts: Facts) -> Waiting | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from clusterwright.diagnose.pending.facts import Facts, Queued
+from clusterwright.diagnose.pending.facts import Facts, summary
 from clusterwright.diagnose.pending.fit import fitting, need
 from clusterwright.diagnose.pending.reasons.resources import never
-from clusterwright.diagnose.pending.records import length, seconds, stamp
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import holders, starts, update
 from clusterwright.diagnose.pending.waiting import Change, Waiting, Words
+from clusterwright.slurm.jobs import Job
+from clusterwright.slurm.records import length, seconds, stamp
 
 _LEAST_S = 60
 
@@ -20,7 +21,7 @@ def priority(facts: Facts) -> Waiting:
         return impossible
     before = ahead(facts)
     mine = facts.job.number("Priority")
-    first = before[0].said if before else ""
+    first = summary(before[0]) if before else ""
     return Waiting(
         "priority",
         Words(
@@ -33,18 +34,16 @@ def priority(facts: Facts) -> Waiting:
     )
 
 
-def ahead(facts: Facts) -> list[Queued]:
+def ahead(facts: Facts) -> list[Job]:
     """Jobs that wait in the same partition with a priority not lower, the highest first."""
-    waiting = [
-        job for job in facts.queue if job.state == "PENDING" and job.priority >= facts.job.number("Priority")
-    ]
+    waiting = [job for job in facts.queue if job.is_pending and job.priority >= facts.job.number("Priority")]
     same = [job for job in waiting if set(job.partition.split(",")) & set(facts.job["Partition"].split(","))]
     return sorted(
         (job for job in same if job.reason in {"Resources", "Priority"}), key=lambda job: -job.priority
     )
 
 
-def _sooner(facts: Facts, before: list[Queued]) -> Change | None:
+def _sooner(facts: Facts, before: list[Job]) -> Change | None:
     """A time limit with which it is over before the first of the others begins; else a higher priority."""
     wanted = need(facts.job)
     if len(fitting(facts, wanted, now=True)) < wanted.nodes:
@@ -59,7 +58,7 @@ def _sooner(facts: Facts, before: list[Queued]) -> Change | None:
     return _above(facts, before)
 
 
-def _above(facts: Facts, before: list[Queued]) -> Change | None:
+def _above(facts: Facts, before: list[Job]) -> Change | None:
     if not before:
         return None
     says = Words("put it before them", "把它排到它们前面")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from clusterwright.diagnose.pending.facts import Facts
-from clusterwright.diagnose.pending.records import Record, clock, stamp
 from clusterwright.diagnose.pending.registry import reason
 from clusterwright.diagnose.pending.saying import holders, update
 from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Waiting, Words
+from clusterwright.slurm.records import Record, clock, stamp
 
 
 @reason("Reservation")

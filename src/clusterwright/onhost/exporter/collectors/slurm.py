@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
-from clusterwright.onhost.exporter import drains, slurm_text
+from clusterwright.onhost.exporter import slurm_text
 from clusterwright.onhost.exporter.commands import said
 from clusterwright.onhost.exporter.settings import Settings
-from clusterwright.onhost.exporter.slurm_text import Job, Node
 from clusterwright.onhost.exporter.text import Family, gauge
+from clusterwright.slurm.drain_reasons import parse_drain_reason
+from clusterwright.slurm.jobs import Job
+from clusterwright.slurm.nodes import Node, parse_nodes
 
 EVERY_S, TIMEOUT_S, STAYS = 15.0, 45.0, False
 LIMIT_S = 10.0  # of one command: Slurm's own MessageTimeout
 WORDS = {"SLURM_TIME_FORMAT": "%s"}
 # Reasons for which a job waits that could run if there were room.
-COULD_RUN = ("Resources", "Priority", "None")
+COULD_RUN = ("Resources", "Priority", "")
+_FREE = ("idle", "mixed", "allocated", "completing", "planned", "reserved")  # states whose rest can be had
 _SHARES = ["sshare", "-a", "-n", "-P", "-o", "Account,User,NormShares,EffectvUsage,FairShare"]
 
 
@@ -39,31 +42,32 @@ def collect(_settings: Settings, _state: Dict[Any, Any]) -> Iterator[Family]:
     )
     yield gauge("slurm_threads", "Threads of slurmctld that serve somebody.").add(seen.get("threads"))
     yield from of_nodes(
-        slurm_text.nodes(said(["scontrol", "-d", "-o", "show", "node"], LIMIT_S, WORDS) or "")
+        parse_nodes(said(["scontrol", "-d", "-o", "show", "node"], LIMIT_S, WORDS) or "").values()
     )
     yield from of_jobs(slurm_text.jobs(said(slurm_text.squeue(), LIMIT_S, WORDS) or ""), time.time())
     yield from of_shares(slurm_text.shares(said(_SHARES, LIMIT_S) or ""))  # nothing without accounts
 
 
-def of_nodes(nodes: List[Node]) -> Iterator[Family]:
+def of_nodes(nodes: Iterable[Node]) -> Iterator[Family]:
     """Each node's state; nodes, processors and GPUs of each partition by state."""
     states = gauge("slurm_node_state", "1 for the state that the node is in.")
     info = gauge("slurm_node_drain_info", "1 for each node that somebody keeps jobs away from.")
     counts: Dict[str, Counter[Tuple[str, str]]] = {"nodes": Counter(), "cpus": Counter(), "gpus": Counter()}
     for node in nodes:
-        states.add(1, node=node.name, state=node.state)
-        if node.drained:
-            who, reason = drains.drain(node.reason)
-            info.add(1, node=node.name, who=who, reason=reason)
+        word = node.state.word
+        states.add(1, node=node.name, state=word)
+        if node.state.is_drained:
+            found = parse_drain_reason(node.reason)
+            info.add(1, node=node.name, who=found.who, reason=found.text)
         for partition in node.partitions:
-            counts["nodes"][partition, node.state] += 1
+            counts["nodes"][partition, word] += 1
             for name, whole, held in (
-                ("cpus", node.cpus, node.cpus_held),
-                ("gpus", node.gpus, node.gpus_held),
+                ("cpus", node.cpus, node.cpus_allocated),
+                ("gpus", node.gpus, node.gpus_allocated),
             ):
                 free = max(0, whole - held)
                 counts[name][partition, "allocated"] += min(held, whole)
-                counts[name][partition, "idle" if node.usable else "other"] += free
+                counts[name][partition, "idle" if word in _FREE else "other"] += free
     yield from (states, info)
     for name, meaning in (
         ("nodes", "Nodes by state."), ("cpus", "Processors that jobs hold, that are free, and that cannot be had."),
@@ -85,8 +89,8 @@ def of_jobs(jobs: List[Job], now: float) -> Iterator[Family]:
         key = (partition, job.account, job.state.lower())
         count[key] += 1
         gpus[key] += job.gpus
-        since = max(job.submitted or 0.0, job.eligible or 0.0)
-        if job.state == "PENDING" and job.reason in COULD_RUN and since:
+        since = max(_seconds(job.submit), _seconds(job.eligible))
+        if job.is_pending and job.reason in COULD_RUN and since:
             waited = max(0.0, now - since)  # a clock behind this one makes no wait negative
             waits[partition, job.account] = max(waited, waits.get((partition, job.account), 0.0))
     for name, meaning, counted in (
@@ -101,6 +105,11 @@ def of_jobs(jobs: List[Job], now: float) -> Iterator[Family]:
     for (partition, account), seconds in sorted(waits.items()):
         longest.add(round(seconds), partition=partition, account=account)
     yield longest
+
+
+def _seconds(time: str) -> float:
+    """Of a time in seconds since the epoch; 0 of none."""
+    return float(time) if time.isdigit() else 0.0
 
 
 def of_shares(shares: List[slurm_text.Share]) -> Iterator[Family]:

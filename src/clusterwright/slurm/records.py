@@ -1,17 +1,18 @@
 """Slurm's records: fields by name, with readers for its numbers, times, lengths of time and resources."""
 
-from __future__ import annotations
-
 import calendar
 import re
-from collections.abc import Iterator, Mapping
+from typing import Dict, Iterator, List, Mapping, Optional, Tuple
 
 _STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)")
 _LENGTH = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
 _SIZE = re.compile(r"([\d.]+)([KMGTP]?)")
 _UNITS = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}  # in MiB
-NOTHING = frozenset({"", "(null)", "N/A", "None", "UNLIMITED", "NONE", "Unknown"})
-FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:/]*)=")
+_FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_:/]*)=")
+NOTHING = frozenset({"", "(null)", "N/A", "n/a", "None", "NONE", "none", "(none)", "Unknown", "UNLIMITED"})
+# GPUs of `gpu:a100:4`, `gres/gpu:h100:4`, `gres/gpu=2`; of `gres/gpu=8,gres/gpu:a100=8` the first counts all.
+_GRES_GPU = re.compile(r"\bgpu(?::(?!\d+(?:,|$))([^:,=]+))?[:=](\d+)")
+_TRES_GPU = re.compile(r"gres/gpu=(\d+)")
 
 
 class Record(Mapping[str, str]):
@@ -21,15 +22,12 @@ class Record(Mapping[str, str]):
         self._fields, self.line = dict(fields), line
 
     @classmethod
-    def parse(cls, line: str) -> Record:
+    def parse(cls, line: str) -> "Record":
         """Fields of one line of `scontrol -o`: a value runs to the next NAME=."""
-        marks = list(FIELD.finditer(line))
-        ends = [*(mark.start() for mark in marks[1:]), len(line)][: len(marks)]
-        found = {mark[1]: line[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)}
-        return cls(found, line.strip())
+        return cls(parse_fields(line), line.strip())
 
     def __getitem__(self, name: str) -> str:
-        """The value; nothing where Slurm says `(null)`, `N/A` or the like."""
+        """The value; nothing where Slurm prints `(null)`, `N/A` or the like."""
         value = self._fields.get(name, "")
         return "" if value in NOTHING else value
 
@@ -43,14 +41,14 @@ class Record(Mapping[str, str]):
 
     def number(self, name: str) -> int:
         """The number at the beginning of a field; 0 for none."""
-        found = re.match(r"\d+", self[name])
-        return int(found[0]) if found else 0
+        match = re.match(r"\d+", self[name])
+        return int(match.group()) if match else 0
 
-    def words(self, name: str) -> tuple[str, ...]:
+    def words(self, name: str) -> Tuple[str, ...]:
         """Words of a list with commas."""
         return tuple(word for word in self[name].split(",") if word)
 
-    def tres(self, name: str) -> dict[str, float]:
+    def tres(self, name: str) -> Dict[str, float]:
         """Trackable resources: memory in MiB, all others as numbers."""
         pairs = (word.partition("=") for word in self[name].split(",") if "=" in word)
         return {key: amount(value) for key, _, value in pairs}
@@ -60,18 +58,45 @@ class Record(Mapping[str, str]):
         return " ".join(f"{name}={self._fields[name]}" for name in names if name in self._fields)
 
 
+def parse_fields(line: str) -> Dict[str, str]:
+    """Fields by name of one line of `scontrol -o`: a value runs to the next NAME=."""
+    marks = list(_FIELD.finditer(line))
+    ends = [mark.start() for mark in marks[1:]] + [len(line)]
+    return {mark.group(1): line[mark.end() : end].strip() for mark, end in zip(marks, ends)}
+
+
+def parse_records(text: str, first: str) -> List[Record]:
+    """Records of the lines that begin with a field of that name."""
+    return [Record.parse(line) for line in text.splitlines() if line.startswith(f"{first}=")]
+
+
+def count_gpus(gres: str, tres: str = "") -> int:
+    """GPUs of `gpu:a100:4(S:0-1),gpu:h100:2`, several types added; without, of `cpu=4,gres/gpu=8`."""
+    types = _GRES_GPU.findall(re.sub(r"\([^)]*\)", "", gres))
+    if types:
+        return sum(int(count) for _, count in types)
+    match = _TRES_GPU.search(tres)
+    return int(match.group(1)) if match else sum(int(count) for _, count in _GRES_GPU.findall(tres))
+
+
+def gpu_type(gres: str) -> str:
+    """`a100` of `gpu:a100:4`; empty where GPUs have no type."""
+    match = _GRES_GPU.search(re.sub(r"\([^)]*\)", "", gres))
+    return match.group(1) or "" if match else ""
+
+
 def amount(text: str) -> float:
     """`928M` is 928, `15.50G` 15872, `8` 8; 0 for no number."""
-    found = _SIZE.match(text)
-    return float(found[1]) * _UNITS[found[2]] if found else 0.0
+    match = _SIZE.match(text)
+    return float(match.group(1)) * _UNITS[match.group(2)] if match else 0.0
 
 
-def seconds(text: str) -> int | None:
+def seconds(text: str) -> Optional[int]:
     """`1-00:30:00` as seconds; None where there is no limit."""
-    found = _LENGTH.fullmatch(text)
-    if not found:
+    match = _LENGTH.fullmatch(text)
+    if not match:
         return int(text) * 60 if text.isdigit() else None
-    days, hours, minutes, rest = (int(part or 0) for part in found.groups())
+    days, hours, minutes, rest = (int(part or 0) for part in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + rest
 
 
@@ -83,10 +108,10 @@ def length(of_s: int) -> str:
     return f"{days}-{hours:02}:{minutes:02}:{rest:02}" if days else f"{hours:02}:{minutes:02}:{rest:02}"
 
 
-def stamp(text: str) -> int | None:
+def stamp(text: str) -> Optional[int]:
     """A local time as seconds on a clock without zones; None for no time."""
-    found = _STAMP.match(text)
-    return calendar.timegm(tuple(int(part) for part in found.groups())) if found else None
+    match = _STAMP.match(text)
+    return calendar.timegm(tuple(int(part) for part in match.groups())) if match else None
 
 
 def clock(text: str) -> str:

@@ -1,0 +1,255 @@
+"""States of jobs and nodes, by the base states and flags of slurm.h and slurm_protocol_defs.c (21.08 to 26.05)."""
+
+import re
+from typing import Dict, FrozenSet, NamedTuple, Set
+
+# A job is in one phase: it waits for hosts, it holds hosts, or it has ended. A state that is a flag of slurm.h
+# (COMPLETING and those below it) hides the base state where squeue prints one word.
+_WAITS, _HOLDS, _ENDED = "waits", "holds", "ended"
+JOB_STATES: Dict[str, str] = {
+    "PENDING": _WAITS,
+    "RUNNING": _HOLDS,
+    "SUSPENDED": _HOLDS,
+    "COMPLETED": _ENDED,
+    "CANCELLED": _ENDED,
+    "FAILED": _ENDED,
+    "TIMEOUT": _ENDED,
+    "NODE_FAIL": _ENDED,
+    "PREEMPTED": _ENDED,
+    "BOOT_FAIL": _ENDED,
+    "DEADLINE": _ENDED,
+    "OUT_OF_MEMORY": _ENDED,
+    "COMPLETING": _HOLDS,  # its epilog runs
+    "STAGE_OUT": _HOLDS,  # a burst buffer is written; Slurm may have freed the hosts, and waiting for it is safe
+    "CONFIGURING": _HOLDS,  # its hosts boot
+    "RESIZING": _HOLDS,
+    "STOPPED": _HOLDS,  # by SIGSTOP
+    "SIGNALING": _HOLDS,
+    "REQUEUED": _WAITS,
+    "REQUEUE_FED": _WAITS,
+    "REQUEUE_HOLD": _WAITS,
+    "SPECIAL_EXIT": _WAITS,  # requeued and held
+    "RESV_DEL_HOLD": _WAITS,
+    "EXPEDITING": _WAITS,
+    "REVOKED": _ENDED,  # it runs on another cluster of the federation
+    "LAUNCH_FAILED": _ENDED,
+    "RECONFIG_FAIL": _ENDED,
+}
+HOLDING = tuple(name for name, phase in JOB_STATES.items() if phase == _HOLDS)
+FAILED_BY_HOST = frozenset({"NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "RECONFIG_FAIL"})
+_JOB_WORD = re.compile(r"[A-Z_]+")
+
+
+def job_state(text: str) -> str:
+    """The state alone: `CANCELLED` of `CANCELLED by 0`; `UNKNOWN` of no state."""
+    match = _JOB_WORD.match(text)
+    return match.group() if match else "UNKNOWN"
+
+
+def is_pending(state: str) -> bool:
+    """True while the job waits for hosts, held or not."""
+    return JOB_STATES.get(state) == _WAITS
+
+
+def holds_hosts(state: str) -> bool:
+    """True while hosts are allocated to the job: before its script starts, and until its epilogs have ended."""
+    return JOB_STATES.get(state) == _HOLDS
+
+
+def is_finished(state: str) -> bool:
+    """True when the job has ended, in whatever way."""
+    return JOB_STATES.get(state) == _ENDED
+
+
+BASES = frozenset({"DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE", "UNKNOWN"})
+FLAGS = frozenset({
+    "BLOCKED", "CLOUD", "COMPLETING", "DRAIN", "DYNAMIC_FUTURE", "DYNAMIC_NORM", "EXTERNAL", "FAIL", "INVALID_REG",
+    "MAINTENANCE", "NOT_RESPONDING", "PLANNED", "POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN",
+    "POWER_DRAIN", "POWER_UP", "REBOOT_CANCEL", "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED", "RESUME", "UNDRAIN",
+})  # fmt: skip
+# Flags by the mark that sinfo appends to its one word.
+_MARKS = {
+    "*": "NOT_RESPONDING",
+    "~": "POWERED_DOWN",
+    "#": "POWERING_UP",
+    "%": "POWERING_DOWN",
+    "!": "POWER_DOWN",
+    "$": "MAINTENANCE",
+    "@": "REBOOT_REQUESTED",
+    "^": "REBOOT_ISSUED",
+    "-": "PLANNED",
+}
+# Words of sinfo that stand for a base and a flag, and words of single releases.
+_WORDS = {
+    "DRAINED": "IDLE+DRAIN",
+    "DRAINING": "ALLOCATED+DRAIN",
+    "FAILING": "ALLOCATED+FAIL",
+    "INVAL": "IDLE+INVALID_REG",
+    "MAINT": "MAINTENANCE",
+    "REBOOT": "REBOOT_REQUESTED",
+    "POWERED_OFF": "POWERED_DOWN",
+    "UNK": "UNKNOWN",
+}
+_BROKEN = frozenset({"FAIL", "INVALID_REG", "NOT_RESPONDING"})
+_HELD_BACK = frozenset({"DRAIN", "MAINTENANCE", "POWERING_DOWN", "POWER_DOWN", "REBOOT_ISSUED"})
+# Flags that matter more than the base, in the order in which they count; the last two only where nothing runs.
+_ACTIVITIES = (
+    ("INVALID_REG", "inval"),
+    ("POWERED_DOWN", "powered_down"),
+    ("POWERING_DOWN", "powering_down"),
+    ("POWER_DOWN", "powering_down"),
+    ("POWERING_UP", "powering_up"),
+    ("POWER_UP", "powering_up"),
+    ("REBOOT_ISSUED", "rebooting"),
+    ("REBOOT_REQUESTED", "rebooting"),
+    ("NOT_RESPONDING", "not_responding"),
+    ("MAINTENANCE", "maint"),
+    ("COMPLETING", "completing"),
+    ("RESERVED", "reserved"),
+    ("PLANNED", "planned"),
+)
+_OF_IDLE = ("reserved", "planned")
+
+
+class NodeState(NamedTuple):
+    """A base state and flags."""
+
+    base: str
+    flags: FrozenSet[str]
+
+    @property
+    def is_drained(self) -> bool:
+        """True when somebody keeps new jobs away; jobs may still run."""
+        return "DRAIN" in self.flags
+
+    @property
+    def is_down(self) -> bool:
+        """True when slurmctld has given it up."""
+        return self.base == "DOWN"
+
+    @property
+    def is_responding(self) -> bool:
+        """True when slurmctld hears its slurmd."""
+        return "NOT_RESPONDING" not in self.flags
+
+    @property
+    def is_up(self) -> bool:
+        """True when its slurmd has registered and responds."""
+        return self.is_responding and self.base not in ("DOWN", "UNKNOWN")
+
+    @property
+    def is_invalid(self) -> bool:
+        """True when slurmd has registered with less than slurm.conf declares."""
+        return "INVALID_REG" in self.flags
+
+    @property
+    def is_in_maintenance(self) -> bool:
+        """True inside a maintenance reservation."""
+        return "MAINTENANCE" in self.flags
+
+    @property
+    def is_powered_down(self) -> bool:
+        """True when power saving has it off."""
+        return "POWERED_DOWN" in self.flags
+
+    @property
+    def is_powering_up(self) -> bool:
+        """True while power saving boots it."""
+        return "POWERING_UP" in self.flags
+
+    @property
+    def is_waking(self) -> bool:
+        """True while power saving boots it, or is about to."""
+        return bool(self.flags & {"POWERING_UP", "POWER_UP"})
+
+    @property
+    def is_power_down_requested(self) -> bool:
+        """True when somebody has told Slurm to switch it off."""
+        return "POWER_DOWN" in self.flags
+
+    @property
+    def is_off(self) -> bool:
+        """True when power saving has it off, switches it off, or is about to."""
+        return bool(self.flags & {"POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN"})
+
+    @property
+    def is_switching(self) -> bool:
+        """True while power saving boots it or switches it off, or is about to."""
+        return self.is_waking or bool(self.flags & {"POWERING_DOWN", "POWER_DOWN"})
+
+    @property
+    def is_power_saving(self) -> bool:
+        """True when power saving has it off or switches it."""
+        return self.is_off or self.is_waking
+
+    @property
+    def is_rebooting(self) -> bool:
+        """True from the request of a reboot through Slurm to its end."""
+        return bool(self.flags & {"REBOOT_REQUESTED", "REBOOT_ISSUED"})
+
+    @property
+    def is_reserved(self) -> bool:
+        """True when a reservation holds it and no job runs."""
+        return "RESERVED" in self.flags
+
+    @property
+    def is_out_of_service(self) -> bool:
+        """True when somebody, or slurmctld, has taken it out."""
+        return self.is_down or bool(self.flags & {"DRAIN", "FAIL"})
+
+    @property
+    def is_withheld(self) -> bool:
+        """True when a flag keeps jobs away that neither a boot nor a wake-up ends."""
+        return bool(self.flags & {"DRAIN", "FAIL", "INVALID_REG", "MAINTENANCE", "RESERVED"})
+
+    @property
+    def is_usable(self) -> bool:
+        """True when nothing is wrong with it; somebody may still keep jobs away."""
+        return self.base in ("IDLE", "MIXED", "ALLOCATED") and not self.flags & _BROKEN
+
+    @property
+    def is_available(self) -> bool:
+        """True when Slurm starts jobs on it; a node that is powered down boots for them."""
+        return self.is_usable and not self.flags & _HELD_BACK
+
+    @property
+    def activity(self) -> str:
+        """What it does, in one lower-case word; a drain aside."""
+        if self.is_down:
+            return "down"
+        words = (word for flag, word in _ACTIVITIES if flag in self.flags)
+        return next(
+            (word for word in words if word not in _OF_IDLE or self.base == "IDLE"), self.base.lower()
+        )
+
+    @property
+    def word(self) -> str:
+        """One lower-case word as sinfo has it: `drained`, `draining`, `fail`, else the activity."""
+        if self.is_down or self.is_invalid or not self.flags & {"FAIL", "DRAIN"}:
+            return self.activity
+        if "FAIL" in self.flags:
+            return "fail"
+        is_busy = self.base in ("ALLOCATED", "MIXED") or "COMPLETING" in self.flags
+        return "draining" if is_busy else "drained"
+
+    @property
+    def text(self) -> str:
+        """The base and the flags in alphabetical order: `DOWN+DRAIN+NOT_RESPONDING`."""
+        return "+".join([self.base, *sorted(self.flags)])
+
+
+def parse_node_state(text: str) -> NodeState:
+    """Of scontrol's `IDLE+DRAIN` and sinfo's `drained*`; an unknown first word is the base, an unknown other a flag."""
+    base = ""
+    flags: Set[str] = set()
+    for part in text.strip().upper().split("+"):
+        word = part.rstrip("".join(_MARKS))
+        flags.update(_MARKS[mark] for mark in part[len(word) :])
+        for name in filter(None, _WORDS.get(word, word).split("+")):
+            if not base and (name in BASES or name not in FLAGS):
+                base = name
+            elif name != base:
+                flags.add(name)
+    if text.endswith("+"):  # sinfo's `allocated+`
+        flags.add("COMPLETING")
+    return NodeState(base or ("IDLE" if flags else "UNKNOWN"), frozenset(flags))
