@@ -58,7 +58,7 @@ class Site:
             "scontrol --version": f"slurm-wlm {self.has[host]}\n",
             "squeue": self.queue,
             "scontrol show config": f"SLURM_VERSION           = {self.has['control']}\n",
-            "scontrol --oneliner": nodes,
+            "scontrol show node": nodes,
             "sacctmgr": "lab\n",
             "apt-cache": self.madison,
         }
@@ -163,7 +163,7 @@ def test_a_host_that_fails_stops_the_upgrade(site, task):
     [
         (0, "sacctmgr", "slurmdbd does not answer"),
         (1, "scontrol show config", "slurmctld does not answer"),
-        (2, "scontrol --oneliner", "slurmctld has gpu-node1 with version none"),
+        (2, "scontrol show node", "slurmctld has gpu-node1 with version none"),
     ],
 )
 def test_a_daemon_that_does_not_answer_stops_the_upgrade(site, task, number, silent, words):

@@ -79,7 +79,7 @@ def parse_node(line: str) -> Node:
 def parse_nodes(text: str) -> Dict[str, Node]:
     """Nodes by name, out of `scontrol show node -o`; a line of another form is no node."""
     nodes = [parse_node(line) for line in text.splitlines() if line.startswith("NodeName=")]
-    return {node.name: node for node in nodes if node.name and "State" in node.record}
+    return {node.name: node for node in nodes if node.name and node.record["State"]}
 
 
 def parse_sinfo(text: str) -> Dict[str, Node]:
