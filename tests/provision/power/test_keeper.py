@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clusterwright.onhost import power
 from clusterwright.onhost.power import act, decide
 from clusterwright.onhost.power.keeper import Keeper
-from clusterwright.onhost.power.providers import Provider
+from clusterwright.onhost.power.providers import Provider, Refusal
 from clusterwright.onhost.power.records import Records
 from clusterwright.onhost.power.settings import Settings
 from clusterwright.slurm.drain_reasons import parse_drain_reason
@@ -214,7 +214,7 @@ def test_what_does_not_come_up_is_tried_again_with_growing_pauses_and_then_drain
 
 def test_what_is_refused_for_good_is_drained_at_once_and_asked_no_more(records):
     """A wrong password: jobs go elsewhere within seconds, not after the longest boot."""
-    world = World(moods={"n1": "refused: does not take the password"})
+    world = World(moods={"n1": Refusal("refused: does not take the password")})
     keeper = keeper_of(world, records)
     run(world, keeper, 2)
     world.want("n1")

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from clusterwright.onhost.power.providers import ipmi, lab, program, provider_of
+from clusterwright.onhost.power.providers import Refusal, ipmi, lab, program, provider_of
 
 SOURCE = Path(program.__file__).parents[4]
 
@@ -102,7 +102,7 @@ def test_ipmitool_is_called_with_a_file_for_the_password(tmp_path, monkeypatch):
 
     assert said[0] == {"n1": "on"}
     assert said[1]["n1"] == ""
-    assert switch.hopeless(said[1]["n2"])
+    assert isinstance(said[1]["n2"], Refusal)
     assert said[1]["n3"] == "10.0.9.13: Error: Unable to establish IPMI v2 / RMCP+ session"
     assert calls.count("10.0.9.12") == 1
     assert "secret" not in calls

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from clusterwright.onhost.power.keeper import Keeper
+from clusterwright.onhost.power.providers import Refusal
+from clusterwright.onhost.power.providers.each import Each
 from clusterwright.onhost.power.records import Records
 from clusterwright.onhost.power.settings import Settings
 from clusterwright.slurm.nodes import parse_node
@@ -42,7 +44,7 @@ def test_a_task_is_a_yes_and_a_busy_controller_says_when_to_come_again(site):
     assert said["n1"] == ""
     assert "says 503" in said["n2"]
     assert "come again in 30 s" in said["n2"]
-    assert not switch.hopeless(said["n2"])
+    assert not isinstance(said["n2"], Refusal)
 
 
 def test_a_yes_is_not_a_boot(site):
@@ -64,7 +66,7 @@ def test_a_wrong_password_is_tried_once_at_one_controller(site):
     after = switch.on(hosts)
 
     assert tried == 1
-    assert all(switch.hopeless(words) for answer in said for words in answer.values())
+    assert all(isinstance(words, Refusal) for answer in said for words in answer.values())
     assert "does not take the password" in said[0]["n6"]
     assert after == dict.fromkeys(hosts, "")
 
@@ -77,7 +79,7 @@ def test_one_controller_with_another_password_stops_nobody_else(site):
 
     assert other.denied == 1
     assert [words == "" for words in said[-1].values()] == [True, False, True]
-    assert switch.hopeless(said[-1]["n2"])
+    assert isinstance(said[-1]["n2"], Refusal)
 
 
 def test_an_unknown_certificate_is_refused_before_the_password_is_sent(site):
@@ -88,7 +90,7 @@ def test_an_unknown_certificate_is_refused_before_the_password_is_sent(site):
     anybody, _, _ = site(authority=None, certificate="any")
 
     assert "certificate of 127.0.0.1" in said
-    assert switch.hopeless(said)
+    assert isinstance(said, Refusal)
     assert asked == []
     assert anybody.on(["n1"]) == {"n1": ""}
 
@@ -100,7 +102,7 @@ def test_a_controller_that_never_answers_holds_up_no_other(site):
 
     assert (said["n1"], said["n3"]) == ("", "")
     assert "does not answer" in said["n2"] or "timed out" in said["n2"]
-    assert not switch.hopeless(said["n2"])
+    assert not isinstance(said["n2"], Refusal)
 
 
 def test_nobody_is_there(site):
@@ -119,7 +121,7 @@ def test_a_password_file_that_is_no_good(site, mode, text, words):
     said = switch.on(["n1"])["n1"]
 
     assert words in said
-    assert switch.hopeless(said)
+    assert isinstance(said, Refusal)
     assert one.asked == []
 
 
@@ -151,4 +153,24 @@ def test_a_wrong_password_is_tried_once_by_threads_too(site):
         said = list(pool.map(lambda number: switch.on([f"n{number}"]), range(1, 7)))
 
     assert sum(one.denied for one in all_of_them) == 1
-    assert all(switch.hopeless(words) for answer in said for words in answer.values())
+    assert all(isinstance(words, Refusal) for answer in said for words in answer.values())
+
+
+def test_a_refusal_that_only_mentions_the_password_file_is_not_one_of_the_password(tmp_path):
+    """The file is called as the controllers are; a certificate of one of them keeps no password from the others."""
+    file = tmp_path / "bmc"
+    file.write_text("secret\n")
+    file.chmod(0o600)
+
+    class Switch(Each):
+        def one(self, host, verb):
+            return (
+                Refusal(f"refused: the certificate of {self.address(host)} is not believed")
+                if host == "n1"
+                else ""
+            )
+
+    hosts = {name: {"bmc": f"bmc-{name}"} for name in ("n1", "n2")}
+    said = Switch(SimpleNamespace(provider={"password_file": str(file)}, hosts=hosts)).on(["n1", "n2"])
+
+    assert said["n2"] == ""

@@ -4,7 +4,7 @@ import time
 from typing import Any, Callable, List
 
 from clusterwright.onhost.power import decide
-from clusterwright.onhost.power.providers import Provider
+from clusterwright.onhost.power.providers import Provider, Refusal
 from clusterwright.onhost.power.records import Record, Records
 from clusterwright.onhost.power.settings import Settings
 from clusterwright.slurm.drain_reasons import POWER
@@ -71,7 +71,7 @@ class Act:
         for host in hosts:
             record, was_sure = self.records.of[host], self.records.of[host].sure
             record.sure = states[host] == "off"
-            refused = self.provider.hopeless(states[host])
+            refused = isinstance(states[host], Refusal)
             record.hopeless = refused or (record.hopeless and record.drained)
             record.next = now + (decide.LOOKS_S if record.sure or refused else LOOK_S)
             if was_sure and states[host] == "on":
@@ -152,7 +152,7 @@ class Act:
         if words and words != record.words:
             self.log(f"{host}: {words}")
         record.words = words or record.words
-        record.hopeless = record.hopeless or self.provider.hopeless(words)
+        record.hopeless = record.hopeless or isinstance(words, Refusal)
 
     def _later(self, host: str, now: float) -> None:
         record = self.records.of[host]

@@ -4,6 +4,18 @@ from importlib import import_module
 from typing import Any, Dict, List
 
 
+class Refusal(str):
+    """An answer that would be the same if the provider were asked again."""
+
+    __slots__ = ()
+
+
+class PasswordRefusal(Refusal):
+    """The password is the reason."""
+
+    __slots__ = ()
+
+
 class Provider:
     """What every kind does; an answer is "" where it was done or taken on, and else the provider's words.
 
@@ -23,10 +35,6 @@ class Provider:
     def state(self, hosts: List[str]) -> Dict[str, str]:
         """`on`, `off`, or words that begin with `?` where it cannot be told."""
         raise NotImplementedError
-
-    def hopeless(self, words: str) -> bool:
-        """True for words that asking again would not change, such as those to a wrong password."""
-        return words.startswith("refused: ")
 
 
 def provider_of(settings: Any) -> Provider:

@@ -1,15 +1,13 @@
 """Providers that are asked host by host: many at a time, but a new password at one host only until that takes it."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any, Callable, Dict, List
 
-from clusterwright.onhost.power.providers import Provider
+from clusterwright.onhost.power.providers import PasswordRefusal, Provider, Refusal
 from clusterwright.onhost.power.secret import NoPasswordError, password
 
 AT_ONCE = 32
-REFUSED = "refused: "  # how words begin that asking again would not change
 
 
 class Each(Provider):
@@ -23,7 +21,7 @@ class Each(Provider):
         self.password = ""
         self.alone = Lock()  # held while nobody has taken the password yet
         self.taken = self.refused = -1.0  # the time of the file that somebody took, that somebody refused
-        self.refused_words = ""
+        self.refused_words = PasswordRefusal()
         self.deaf: Dict[str, float] = {}  # hosts that refused what others took
 
     def on(self, hosts: List[str]) -> Dict[str, str]:
@@ -37,11 +35,9 @@ class Each(Provider):
     def state(self, hosts: List[str]) -> Dict[str, str]:
         """Asked one by one."""
         said = self._map(hosts, lambda host: self.one(host, "state"))
-        return {host: word if word in ("on", "off") else "? " + word for host, word in said.items()}
-
-    def hopeless(self, words: str) -> bool:
-        """A question mark of `state` may stand before it."""
-        return words.startswith((REFUSED, "? " + REFUSED))
+        return {
+            host: word if word in ("on", "off") else type(word)(f"? {word}") for host, word in said.items()
+        }
 
     def one(self, host: str, verb: str) -> str:
         """Words; "" or a state where it went well. Raises nothing but OSError."""
@@ -55,7 +51,7 @@ class Each(Provider):
         try:
             self.password, changed = password(self.path)
         except NoPasswordError as why:
-            return dict.fromkeys(hosts, f"{REFUSED}{why}")
+            return dict.fromkeys(hosts, Refusal(f"refused: {why}"))
         if self.refused == changed:
             return dict.fromkeys(hosts, self.refused_words)
         said = {host: self.refusal(host) for host in hosts if self.deaf.get(host) == changed}
@@ -77,7 +73,7 @@ class Each(Provider):
             words = ask(host)
         except OSError as why:
             return f"{self.address(host)} does not answer: {why}"
-        if self.is_refusal(words):
+        if isinstance(words, PasswordRefusal):
             if self.taken == changed:
                 self.deaf[host] = changed
             else:
@@ -86,13 +82,7 @@ class Each(Provider):
             self.taken = changed
         return words
 
-    def refusal(self, host: str) -> str:
+    def refusal(self, host: str) -> PasswordRefusal:
         """What is said where the password was wrong."""
-        where = self.address(host)
-        return (
-            f"{REFUSED}{where} does not take the password in {self.path}; not tried again until that changes"
-        )
-
-    def is_refusal(self, words: str) -> bool:
-        """True where the password was the reason."""
-        return words.startswith(REFUSED) and os.path.basename(self.path) in words
+        words = f"{self.address(host)} does not take the password in {self.path}"
+        return PasswordRefusal(f"refused: {words}; not tried again until that changes")

@@ -3,9 +3,10 @@
 import subprocess
 from typing import Any, Dict, List, Tuple
 
-from clusterwright.onhost.power.providers import Provider
+from clusterwright.onhost.power.providers import Provider, Refusal
 
 LIMIT_S = 120  # a cloud's own command line takes seconds for hundreds of hosts
+REFUSED = "refused: "  # how the last line of a program begins that would refuse again
 LONGEST = 300  # letters of its words
 
 
@@ -38,7 +39,9 @@ class Switch(Provider):
         code, out = _run([self.programs[word], *hosts])
         if code == 0:
             self.last.update(dict.fromkeys(hosts, word))
-        return dict.fromkeys(hosts, "" if code == 0 else _last(out) or f"it ended with code {code}")
+        words = _last(out)
+        answer = Refusal(words) if words.startswith(REFUSED) else words or f"it ended with code {code}"
+        return dict.fromkeys(hosts, "" if code == 0 else answer)
 
 
 def _run(argv: List[str]) -> Tuple[int, str]:

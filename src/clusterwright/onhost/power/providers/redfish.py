@@ -7,7 +7,8 @@ from typing import Any, Dict, Optional
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPSHandler, Request, build_opener
 
-from clusterwright.onhost.power.providers.each import REFUSED, Each
+from clusterwright.onhost.power.providers import Refusal
+from clusterwright.onhost.power.providers.each import Each
 
 LIMIT_S = 15  # a controller that is busy with its host's start answers late
 RESETS = {"on": ("On", "ForceOn"), "off": ("GracefulShutdown", "PushPowerButton"), "kill": ("ForceOff",)}
@@ -86,8 +87,10 @@ class Switch(Each):
         )
 
     def _unknown_certificate(self, host: str, why: Exception) -> str:
-        return "{}the certificate of {} is not believed: {}; name its authority in slurm.power_saving.provider".format(
-            REFUSED, self.address(host), getattr(why, "verify_message", "") or why
+        words = getattr(why, "verify_message", "") or why
+        return Refusal(
+            f"refused: the certificate of {self.address(host)} is not believed: {words}; "
+            "name its authority in slurm.power_saving.provider"
         )
 
 
