@@ -30,7 +30,7 @@ def read(lines: Iterable[str]) -> Iterator[Record | Bad]:
         try:
             yield _record(found) if found else Bad(number, "no line of slurmctld's")
         except ValueError as why:
-            yield Bad(number, str(why))
+            yield Bad.of(number, why)
 
 
 def _record(found: re.Match[str]) -> Record:

@@ -16,6 +16,14 @@ _DAY_S, _CLOCK_LENGTH = 86400, 8
 _FIRST, _MONTHS = 1970, 12
 
 
+class UnreadableError(ValueError):
+    """A text that is no quantity; `kind` is what is wrong, whatever the text."""
+
+    def __init__(self, text: str, kind: str) -> None:
+        super().__init__(f"`{text[:40]}` {kind}")
+        self.kind = kind
+
+
 def moment(text: str) -> float | None:
     """Seconds since the epoch of `2026-11-23T02:50:00` (taken as UTC) or `1763866200`; None for a time that is none.
 
@@ -28,10 +36,10 @@ def moment(text: str) -> float | None:
         return float(text)
     date, _, clock = text.partition("T")
     if len(clock) != _CLOCK_LENGTH or clock[2] != ":" or clock[5] != ":":
-        raise ValueError(f"`{text[:40]}` is no time")
+        raise UnreadableError(text, "is no time")
     hours, minutes, seconds = int(clock[:2]), int(clock[3:5]), int(clock[6:])
     if hours > 23 or minutes > 59 or seconds > 60:
-        raise ValueError(f"`{text[:40]}` is no time")
+        raise UnreadableError(text, "is no time")
     return float(_day(date) + 3600 * hours + 60 * minutes + seconds)
 
 
@@ -45,7 +53,7 @@ def _day(text: str) -> int:
         or not 1 <= month <= _MONTHS
         or not 1 <= day <= calendar.monthrange(year, month)[1]
     ):
-        raise ValueError(f"`{text[:40]}` is no date")
+        raise UnreadableError(text, "is no date")
     return calendar.timegm((year, month, day, 0, 0, 0))
 
 
@@ -60,7 +68,7 @@ def span(text: str) -> float | None:
         return None
     found = _CLOCK.fullmatch(text)
     if not found:
-        raise ValueError(f"`{text[:40]}` is no span of time")
+        raise UnreadableError(text, "is no span of time")
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
     return float(days * _DAY_S + hours * 3600 + minutes * 60 + seconds)
 

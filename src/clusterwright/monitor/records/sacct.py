@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from clusterwright.monitor.records.quantities import gpus, moment, resources, size, span, whole
+from clusterwright.monitor.records.quantities import (
+    UnreadableError,
+    gpus,
+    moment,
+    resources,
+    size,
+    span,
+    whole,
+)
 from clusterwright.monitor.records.record import Record
 
 # What we ask for. Names of jobs are strangers' text and may hold any mark, so ours ends a column with one that
@@ -29,10 +37,16 @@ class NoColumnError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A line that is no job, and why."""
+    """A line that is no job, and why; `kind` is the same for lines that only differ in a value."""
 
     line: int
     why: str
+    kind: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, line: int, why: ValueError) -> Bad:
+        """By an error of its parser."""
+        return cls(line, str(why), why.kind if isinstance(why, UnreadableError) else "")
 
 
 def read(lines: Iterable[str], mark: str = "|") -> Iterator[Record | Bad]:
@@ -58,7 +72,7 @@ def read(lines: Iterable[str], mark: str = "|") -> Iterator[Record | Bad]:
         try:
             yield parse(cells)
         except ValueError as why:
-            yield Bad(number, str(why))
+            yield Bad.of(number, why)
 
 
 def _cells(cells: list[str], names: Sequence[str], mark: str) -> list[str]:

@@ -53,7 +53,7 @@ def trace(found: Iterable[Record | Bad]) -> Trace:
         elif not each.elapsed_s:
             result.never_ran += 1
         elif each.submit is None:
-            _bad(result, Bad(0, f"job {each.id[:40]} has no time of submission"))
+            _bad(result, Bad(0, f"job {each.id[:40]} has no time of submission", "no time of submission"))
         else:
             result.jobs.append(_job(each))
     result.jobs.sort(key=lambda job: job.submit)
@@ -62,7 +62,7 @@ def trace(found: Iterable[Record | Bad]) -> Trace:
 
 def _bad(result: Trace, each: Bad) -> None:
     result.bad += 1
-    result.bad_kinds[each.why.split("`")[-1].strip()[:60]] += 1
+    result.bad_kinds[each.kind or each.why[:60]] += 1
     if len(result.first_bad) < SHOWN:
         result.first_bad.append(each)
 

@@ -48,18 +48,15 @@ class Jupyter:
                 "dev-no-folder", f"there is no folder {root} on this host", "name another one: --folder"
             )
         for _ in range(ATTEMPTS):
-            self._choose_port()
+            self.port = free(self.wish["port"])
             self._write_config(root)
             self._begin(variables, root)
             if self._comes_up():
+                wanted = self.wish["port"]
+                if wanted and self.port != wanted:
+                    self.notes.append(f"port {wanted} is not to be had on this host; it is {self.port}")
                 return
         raise Trouble("dev-did-not-start", f"{ATTEMPTS} ports were taken, one after the other", "try again")
-
-    def _choose_port(self) -> None:
-        wanted = self.wish["port"]
-        self.port = free(wanted)
-        if wanted and self.port != wanted and not any("port" in note for note in self.notes):
-            self.notes.append(f"port {wanted} is not to be had on this host; it is {self.port}")
 
     def _write_config(self, root: str) -> None:
         """The token is in a file of mode 0600 (our umask), on no command line and in no environment."""

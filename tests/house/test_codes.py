@@ -1,0 +1,96 @@
+"""Control flow reads codes: no program of ours looks into a text that is made for a reader.
+
+What other programs print (Slurm's reasons, kernel logs, a tool's output) is parsed once, where it is read, into codes.
+"""
+
+import ast
+
+# Fields that hold a text for a reader. Not `text`, `said` and `reason`: they hold what other programs print.
+DISPLAY = """
+    about advice detail diff error evidence explanation fix headline hint label meaning mend message remedy
+    saw summary title want what why words
+"""
+READERS = """
+    count endswith find findall finditer fullmatch index match partition removeprefix removesuffix rfind rindex
+    rpartition rsplit search split startswith
+"""
+SHAPED = "casefold lower rstrip strip upper"  # the same text still
+# By module and field, why what it reads is no text of ours for a reader.
+OTHERS = {
+    ("check/checks/shared_folders.py", "error"): "begins with the name of an errno",
+    ("diagnose/node/explain.py", "evidence"): "a line of scontrol",
+    ("diagnose/pending/reasons/limits.py", "what"): "a resource's name, as in Slurm's TRES",
+    ("lab/demo/draw/timeline.py", "what"): "the kind of a mark",
+    ("onhost/bench/pair.py", "error"): "iperf3's JSON",
+    ("onhost/exporter/collectors/jobs.py", "words"): "squeue's columns",
+    ("onhost/provision/storage/mountpoint.py", "what"): "What= of a mount, as in systemd.mount(5)",
+    ("plan/predict/layouts.py", "words"): "a cell of somebody's table",
+    ("plan/predict/words.py", "words"): "a cell of somebody's table",
+    ("runtime/checkpoints/convert.py", "str()"): "torch's error",
+}
+
+
+def test_control_flow_reads_no_text_for_a_reader(source):
+    """A changed wording changes no decision: no `in`, `startswith`, `split`, regex or comparison on such a field."""
+    found = {
+        (module.inside, field): line
+        for module in source
+        for field, line in _reads(list(ast.walk(module.tree)))
+    }
+
+    assert {place: line for place, line in found.items() if place not in OTHERS} == {}
+    assert set(OTHERS) <= set(found), "an exemption that nothing needs any more goes"
+
+
+def _reads(nodes):
+    """Field and line of each look into a text for a reader, `str()` for that of an error."""
+    errors = {node.name for node in nodes if isinstance(node, ast.ExceptHandler)}
+    return [
+        (field, node.lineno)
+        for node in nodes
+        for side in _looked_into(node)
+        if (field := _field(side, errors))
+    ]
+
+
+def _looked_into(node):
+    """The expressions whose text this one searches, cuts or compares with a constant."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in READERS.split()
+    ):
+        return [node.func.value, *node.args]
+    if not isinstance(node, ast.Compare):
+        return []
+    sides = [node.left, *node.comparators]
+    if isinstance(node.ops[0], ast.Eq | ast.NotEq):
+        texts = [
+            side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, str)
+        ]
+        return sides if any(texts) else []
+    return [
+        side
+        for op, side in zip(node.ops, node.comparators, strict=True)
+        if isinstance(op, ast.In | ast.NotIn)
+    ]
+
+
+def _field(node, errors):
+    """The field for a reader that the expression holds, or nothing."""
+    if isinstance(node, ast.Attribute):
+        name = node.attr
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        name = node.slice.value
+    elif not isinstance(node, ast.Call):
+        name = ""
+    elif isinstance(node.func, ast.Name) and node.func.id == "str" and node.args:
+        caught = isinstance(node.args[0], ast.Name) and node.args[0].id in errors
+        return "str()" if caught else _field(node.args[0], errors)
+    elif isinstance(node.func, ast.Attribute) and node.func.attr in SHAPED.split():
+        return _field(node.func.value, errors)
+    elif isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+        name = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
+    else:
+        name = ""
+    return name if name in DISPLAY.split() else ""
