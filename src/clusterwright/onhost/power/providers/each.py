@@ -54,7 +54,7 @@ class Each(Provider):
             return dict.fromkeys(hosts, Refusal(f"refused: {why}"))
         if self.refused == changed:
             return dict.fromkeys(hosts, self.refused_words)
-        said = {host: self.refusal(host) for host in hosts if self.deaf.get(host) == changed}
+        said: Dict[str, str] = {host: self.refusal(host) for host in hosts if self.deaf.get(host) == changed}
         rest = [host for host in hosts if host not in said]
         with self.alone:
             while rest and changed not in (self.taken, self.refused):
