@@ -9,6 +9,8 @@ STAGES = [
 NEVER = {("config", "edge"), ("catalog", "edge"), ("plan", "edge")}
 LIB = "clusterwright.onhost.lib"  # what every program on a host may lean on, and the runtime
 ON_HOSTS = {
+    "onhost/frameworks": ("clusterwright.onhost",),
+    "onhost/launchers": ("clusterwright.onhost",),
     "onhost/adapters": ("clusterwright.onhost.adapters", "clusterwright.onhost.supervisor"),
     "onhost/lib": (),
     "onhost/exporter": (

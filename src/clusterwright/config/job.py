@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -22,6 +22,7 @@ from clusterwright.config.names import (
 from clusterwright.config.often import Copies, HowOften, Standstill
 from clusterwright.config.parallel import Parallel
 from clusterwright.config.quantities import Duration, Size
+from clusterwright.onhost.adapters import registry
 from clusterwright.units import GiB, MiB
 
 _MAX_NODES = 65536  # Slurm's own MAX_SLURM_NODES is 64 * 1024
@@ -35,12 +36,11 @@ def _plain(value: Any) -> str | int | float | bool:
 
 
 Argument = Annotated[str | int | float | bool, BeforeValidator(_plain)]
-Framework = Literal[
-    "pytorch", "lightning", "accelerate", "transformers", "deepspeed", "megatron", "torchtitan", "tensorflow",
-    "jax", "mpi",
-]  # fmt: skip
-Launcher = Literal["agent", "torchrun", "static", "srun", "mpirun", "host", "batch"]
-PLAIN: tuple[Launcher, ...] = ("srun", "mpirun", "host", "batch")  # nobody looks after their ranks
+if TYPE_CHECKING:
+    Framework = Launcher = str
+else:
+    Framework = Literal[tuple(registry.framework_names())]
+    Launcher = Literal[tuple(registry.launcher_names())]
 
 
 class Checkpoint(Section):
@@ -262,9 +262,7 @@ class Job(Section):
     recovery: Recovery = setting("What happens when a rank or a host dies.", default=Recovery)
     warm: Warm = setting("What is held ready on each host.", default=Warm)
     launcher: Launcher = setting(
-        "agent: our own, which forks ranks in a moment; torchrun: PyTorch's elastic one on each host; static: the same"
-        " with fixed ranks; srun, mpirun: a task for each GPU, which are not restarted; host: the program once on each"
-        " host, batch: once on the first, and it starts the ranks itself.",
+        "".join(f"{name}: {summary}. " for name, summary in registry.summaries().items()).strip(),
         default="agent", example="torchrun",
     )  # fmt: skip
     checkpoint: Checkpoint = setting("What is kept, and how often.", default=Checkpoint)

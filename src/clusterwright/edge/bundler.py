@@ -26,7 +26,8 @@ DEV_SESSION = "onhost/dev/hold"  # `wright dev`, inside the session's job
 
 # What `wright apply` installs on hosts, as folders.
 LIBRARY = (
-    "onhost/lib", "onhost/adapters", "onhost/supervisor", "onhost/trackers", "runtime",  # imported in jobs
+    "onhost/lib", "onhost/adapters", "onhost/frameworks", "onhost/launchers", "onhost/supervisor", "onhost/trackers",
+    "runtime",  # imported in jobs
     "onhost/exporter", "onhost/notify",  # services
     "slurm",  # what Slurm reports
 )  # fmt: skip

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.job import PLAIN, Job, Launcher
+from clusterwright.config.job import Job
 from clusterwright.launch import container
 from clusterwright.launch.share import share
-from clusterwright.onhost.adapters import begin
+from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.adapter import Adapter
 from clusterwright.onhost.supervisor.job import Launch
 
@@ -44,17 +42,17 @@ def command(job: Job) -> tuple[str, ...]:
 
 def adapter(job: Job) -> Adapter:
     """Of the job's framework."""
-    return begin.adapter(job.framework)
+    return registry.adapter(job.framework)
 
 
-def launcher(job: Job) -> Launcher:
+def launcher(job: Job) -> str:
     """The job's own, else what its framework wants."""
-    return job.launcher if "launcher" in job.model_fields_set else cast("Launcher", adapter(job).launcher)
+    return job.launcher if "launcher" in job.model_fields_set else adapter(job).launcher
 
 
 def is_plain(job: Job) -> bool:
     """Whether nobody looks after the ranks (onhost/supervisor/plain.py)."""
-    return launcher(job) in PLAIN
+    return not registry.launcher(launcher(job)).is_supervised
 
 
 def workdir(job: Job, run: str) -> str | None:

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from clusterwright.onhost.adapters import registry
+from clusterwright.onhost.adapters.adapter import Adapter
+
 # Of the shell that submits: how libraries below the framework are tuned. Nothing else of it is handed on.
 HANDED_ON = ("NCCL_", "UCX_", "OMP_", "GLOO_", "KMP_", "OMPI_MCA_", "TORCH_", "PYTORCH_")
 _PYTHON = r"python(3(\.\d+)?)?"
-_TORCH = ("torch.distributed.launch", "torch.distributed.run", "deepspeed.launcher.runner")
-_STARTERS = {"torchrun": "pytorch", "accelerate": "accelerate", "deepspeed": "deepspeed"}
 
 
 def fields(words: Sequence[str], shell: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -25,16 +26,18 @@ def fields(words: Sequence[str], shell: Mapping[str, str] | None = None) -> dict
 def _what(words: list[str]) -> dict[str, Any]:
     if len(words) == 1 and re.search(r"\s", words[0]):  # a line for a shell, in quotes
         starts = _program(shlex.split(words[0], comments=True))
-        alone = re.search(r"\b(srun|mpirun|mpiexec)\b", words[0]) is not None
-        kind = {"launcher": "batch"} if alone else {"launcher": "host"}
-        return {"program": ["bash", "-c", words[0]], **_framework(starts), **kind}
+        alone = any(re.search(rf"\b{name}\b", words[0]) for name in registry.launcher("batch").programs)
+        kind = "batch" if alone else "host"
+        return {"program": ["bash", "-c", words[0]], **_framework(starts), "launcher": kind}
     first = PurePosixPath(words[0]).name
     if re.fullmatch(_PYTHON, first):
         return _of_python(words)
-    if first in ("srun", "mpirun", "mpiexec"):
-        return {"program": words, "launcher": "batch"}
-    if first in ("bash", "sh") or first in _STARTERS:
-        return {"program": words, "launcher": "host", **_framework(words)}
+    for name in registry.launcher_names():
+        launcher = registry.launcher(name)
+        if first in launcher.programs:
+            return {**(_what(words[1:]) if launcher.is_supervised else {"program": words}), "launcher": name}
+    if framework := _framework(words):
+        return {"program": words, "launcher": "host", **framework}
     return {"program": words, "framework": "mpi"}
 
 
@@ -43,7 +46,7 @@ def _of_python(words: list[str]) -> dict[str, Any]:
     rest = words[1:]
     while rest and rest[0] == "-u":
         rest = rest[1:]
-    if rest[:1] == ["-m"] and len(rest) > 1 and rest[1] in _TORCH:
+    if rest[:1] == ["-m"] and len(rest) > 1 and any(rest[1] in one.modules for one in _adapters().values()):
         return {"program": ["python", *rest], "launcher": "host"}
     if not rest or (rest[0].startswith("-") and rest[0] not in ("-m", "-c")):
         return {"program": words}
@@ -51,8 +54,13 @@ def _of_python(words: list[str]) -> dict[str, Any]:
 
 
 def _framework(words: Sequence[str]) -> dict[str, Any]:
-    name = _STARTERS.get(PurePosixPath(words[0]).name) if words else None
-    return {"framework": name} if name else {}
+    """Of the program that the line begins with."""
+    first = PurePosixPath(words[0]).name if words else ""
+    return next(({"framework": name} for name, one in _adapters().items() if first in one.programs), {})
+
+
+def _adapters() -> dict[str, Adapter]:
+    return {name: registry.adapter(name) for name in registry.framework_names()}
 
 
 def _program(words: list[str]) -> list[str]:

@@ -7,11 +7,10 @@ import sys
 
 import pytest
 
-from clusterwright.config.job import Framework
-from clusterwright.onhost.adapters import begin
+from clusterwright.onhost.adapters import begin, registry
 from clusterwright.onhost.adapters.place import Place, read
 
-NAMES = Framework.__args__
+NAMES = registry.framework_names()
 HOSTS = ("gpu-node1", "gpu-node2")
 RANK = Place(HOSTS, 1, 2, "10.0.1.11", 20000, 1, "7")
 HOST = Place(HOSTS, 1, 2, "10.0.1.11", 20000, -1, "7")
@@ -60,7 +59,7 @@ def test_who_starts_the_ranks_of_a_host_is_none_of_them():
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_that_is_said_is_overwritten(name):
     """Neither in the environment nor on the line."""
-    framework = begin.adapter(name)
+    framework = registry.adapter(name)
     told = begin.wanted("task", RANK, framework, {})
     kept = begin.wanted("task", RANK, framework, dict.fromkeys(told, "mine"))
     line = framework.arguments(("python", "train.py"), cut(RANK))
@@ -73,7 +72,7 @@ def test_nothing_that_is_said_is_overwritten(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_framework_that_can_be_missing_says_how_it_is_installed(name):
     """The line that mends it."""
-    framework = begin.adapter(name)
+    framework = registry.adapter(name)
 
     assert bool(framework.module) <= framework.install.startswith("pip install ")
 
@@ -81,7 +80,7 @@ def test_a_framework_that_can_be_missing_says_how_it_is_installed(name):
 def test_torchruns_own_parser_reads_what_its_line_leaves_out(monkeypatch):
     """PET_ variables are its defaults; what the line says comes first."""
     run = pytest.importorskip("torch.distributed.run")
-    for variable, text in begin.wanted("host", HOST, begin.adapter("pytorch"), {}).items():
+    for variable, text in begin.wanted("host", HOST, registry.adapter("pytorch"), {}).items():
         monkeypatch.setenv(variable, text)
     bare, said = (
         run.parse_args(["train.py"]),
@@ -100,7 +99,7 @@ def test_torchruns_own_parser_reads_what_its_line_leaves_out(monkeypatch):
 def test_the_old_launcher_of_torch_reads_them_too(monkeypatch):
     """`python -m torch.distributed.launch` has torchrun's parser."""
     launch = pytest.importorskip("torch.distributed.launch")
-    for variable, text in begin.wanted("host", HOST, begin.adapter("pytorch"), {}).items():
+    for variable, text in begin.wanted("host", HOST, registry.adapter("pytorch"), {}).items():
         monkeypatch.setenv(variable, text)
     found = launch.parse_args(["--nproc_per_node=8", "train.py"])
 
@@ -111,7 +110,7 @@ def test_the_old_launcher_of_torch_reads_them_too(monkeypatch):
 def accelerates(words):
     """What accelerate's own parser makes of `accelerate launch ...`."""
     launch = pytest.importorskip("accelerate.commands.launch")
-    line = begin.adapter("accelerate").arguments(words, HOST)
+    line = registry.adapter("accelerate").arguments(words, HOST)
     return launch.launch_command_parser().parse_args(line[2:])
 
 
@@ -144,7 +143,7 @@ DEEPSPEED = (
 
 def test_deepspeeds_launcher_is_told_the_hosts():
     """In place of a hostfile and ssh; options about hosts fall away, others stay."""
-    line = begin.adapter("deepspeed").arguments(DEEPSPEED, HOST)
+    line = registry.adapter("deepspeed").arguments(DEEPSPEED, HOST)
     world = json.loads(base64.urlsafe_b64decode(line[4].partition("=")[2]))
 
     assert line[:4] == ("python", "-u", "-m", "deepspeed.launcher.launch")
@@ -157,7 +156,7 @@ def test_deepspeeds_launcher_is_told_the_hosts():
 def test_deepspeeds_launcher_reads_it(monkeypatch):
     """By its own parser, where it is installed."""
     launch = pytest.importorskip("deepspeed.launcher.launch")
-    line = begin.adapter("deepspeed").arguments(DEEPSPEED, HOST)
+    line = registry.adapter("deepspeed").arguments(DEEPSPEED, HOST)
     monkeypatch.setattr(sys, "argv", ["launch", *line[4:]])
     found = launch.parse_args()
 
@@ -172,7 +171,7 @@ def test_deepspeeds_launcher_reads_it(monkeypatch):
 
 def test_megatron_is_told_the_groups_of_the_job():
     """By the names of its arguments (megatron/training/arguments.py, core 0.12); what the line has stays."""
-    framework = begin.adapter("megatron")
+    framework = registry.adapter("megatron")
     line = framework.arguments(("python", "pretrain_gpt.py", "--tensor-model-parallel-size", "8"), cut(RANK))
 
     assert begin.wanted("rank", RANK, framework, {}) == {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
@@ -186,7 +185,7 @@ def test_megatron_is_told_the_groups_of_the_job():
 
 def test_torchtitan_is_told_the_degrees_of_the_job():
     """By the names of its configuration (torchtitan/config, Parallelism); what the line has stays."""
-    line = begin.adapter("torchtitan").arguments(
+    line = registry.adapter("torchtitan").arguments(
         ("python", "-m", "torchtitan.train", "--parallelism.pipeline-parallel-degree=4"), cut(RANK)
     )
 
@@ -199,7 +198,7 @@ def test_torchtitan_is_told_the_degrees_of_the_job():
 
 def test_every_worker_of_tensorflow_is_named_with_a_port_of_its_own():
     """In the form of tf.distribute's TFConfigClusterResolver: cluster, and which task this is."""
-    told = json.loads(begin.wanted("rank", RANK, begin.adapter("tensorflow"), {})["TF_CONFIG"])
+    told = json.loads(begin.wanted("rank", RANK, registry.adapter("tensorflow"), {})["TF_CONFIG"])
 
     assert told["cluster"]["worker"] == [
         "gpu-node1:20001",

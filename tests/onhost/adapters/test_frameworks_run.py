@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.onhost.adapters import begin
+from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.place import Place
 
 pytestmark = [pytest.mark.train, pytest.mark.long, pytest.mark.timeout(1500)]
@@ -137,7 +137,7 @@ def test_deepspeeds_own_line_trains(installed):
 def test_torchtitan_reads_the_degrees(installed):
     """By the parser that it has from tyro, and its own names."""
     python = installed("torchtitan", "tyro", torch=True)
-    added = begin.adapter("torchtitan").arguments((), PLACE)
+    added = registry.adapter("torchtitan").arguments((), PLACE)
     done = subprocess.run([python, "-c", TITANS, *added], capture_output=True, text=True, check=False)
     found = json.loads(done.stdout.splitlines()[-1])
 
@@ -150,7 +150,7 @@ def test_torchtitan_reads_the_degrees(installed):
 def test_megatron_has_the_names_that_it_is_told(installed):
     """Its arguments are made of the fields of its configuration; the parser itself is not in its package."""
     python = installed("megatron-core", torch=True)
-    added = begin.adapter("megatron").arguments((), PLACE)
+    added = registry.adapter("megatron").arguments((), PLACE)
     done = subprocess.run([python, "-c", MEGATRONS], capture_output=True, text=True, check=False)
     told = {word.partition("=")[0].removeprefix("--").replace("-", "_") for word in added}
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from clusterwright.catalog.kubernetes import NEWEST
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.job import PLAIN, Job
+from clusterwright.config.job import Job
 from clusterwright.launch.command import grace_s
 from clusterwright.launch.kubernetes.asked import Asked
 from clusterwright.launch.kubernetes.environment import left_out
 from clusterwright.launch.kubernetes.shares import has_rdma
 from clusterwright.launch.kubernetes.teams import team_of
-from clusterwright.onhost.adapters import begin
+from clusterwright.onhost.adapters import registry
 from clusterwright.units import format_duration
 
 _TORCHRUN_S = 30  # torch.distributed.elastic.agent.server.api: shutdown_timeout, where nothing is said
@@ -78,9 +78,9 @@ def _of_recovery(job: Job) -> Iterator[str]:
             "launcher: agent: it asks Slurm; torchrun starts the ranks, each time cold, and nobody looks for ranks"
             " that hang (recovery.hang) or hosts that are silent (recovery.host_silence, warm)"
         )
-    if job.launcher in PLAIN:
+    if not registry.launcher(job.launcher).is_supervised:
         yield f"launcher: {job.launcher}: pods have no Slurm; torchrun starts the ranks"
-    if not begin.adapter(job.framework).silent:
+    if not registry.adapter(job.framework).silent:
         yield f"framework: {job.framework}: what its adapter sets is left out; say it on the line or in the variables"
     if job.code or job.array or job.sweep or job.after:
         yield "code, array, sweep, after: Slurm's; the code has to be in the image or on shared storage"

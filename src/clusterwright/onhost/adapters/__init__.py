@@ -1,1 +1,1 @@
-"""What each framework wants to find: one file a framework, standard library only; read at submission and in jobs."""
+"""What launchers and frameworks have in common; standard library only, read at submission and in jobs."""

@@ -29,6 +29,8 @@ class Adapter:
     launcher: str = "agent"  # what starts it where the job does not say
     variables: Callable[[Place], Dict[str, str]] = nothing
     arguments: Callable[[Words, Place], Tuple[str, ...]] = unchanged
+    programs: Tuple[str, ...] = ()  # its own launchers, by the first word of a line: once on each host
+    modules: Tuple[str, ...] = ()  # the same behind `python -m`
 
     @property
     def silent(self) -> bool:

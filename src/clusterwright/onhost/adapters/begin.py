@@ -7,25 +7,20 @@ themselves. What the framework wants is set where nobody has said it.
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from typing import Dict, List, Mapping, Sequence
 
-from clusterwright.onhost.adapters import place, pytorch
+from clusterwright.onhost.adapters import place
 from clusterwright.onhost.adapters.adapter import Adapter
+from clusterwright.onhost.adapters.registry import adapter
+from clusterwright.onhost.frameworks import pytorch
 from clusterwright.onhost.supervisor import network
 from clusterwright.onhost.supervisor.host import private, rank
 from clusterwright.onhost.supervisor.host.generation import QUIET
 
 COMPUTE, LOGS = "CLUSTERWRIGHT_COMPUTE", "CLUSTERWRIGHT_LOGS"
 PYTHON = "python"  # in front of a script: the job's own
-
-
-def adapter(name: str) -> Adapter:
-    """The framework's."""
-    found: Adapter = importlib.import_module(f"clusterwright.onhost.adapters.{name}").ADAPTER
-    return found
 
 
 def wanted(kind: str, here: place.Place, framework: Adapter, environ: Mapping[str, str]) -> Dict[str, str]:

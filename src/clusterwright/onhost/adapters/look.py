@@ -10,14 +10,14 @@ import sys
 import time
 from typing import Sequence
 
-from clusterwright.onhost.adapters import begin
+from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.supervisor import say
 from clusterwright.onhost.supervisor.folder import Folder
 
 
 def unfit(name: str) -> str:
     """What is missing, and how it is installed; nothing if all is there. Nothing is imported."""
-    framework = begin.adapter(name)
+    framework = registry.adapter(name)
     modules = framework.module.split("|")
     if any(not module or importlib.util.find_spec(module) for module in modules):
         return ""

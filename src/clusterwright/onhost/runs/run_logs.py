@@ -130,7 +130,7 @@ def sources(run: str) -> Iterator[Tuple[str, str]]:
     for path in glob.glob(f"{at}/logs/*/*/*/attempt_*/*/std*.log"):  # of torchrun
         parts = path.split(os.sep)
         found.append((path, f"{parts[-5]}:{parts[-2]}"))
-    for path in glob.glob(f"{at}/logs/*/*/torchrun.log"):
+    for path in glob.glob(f"{at}/logs/*/*/launcher.log"):
         found.append((path, path.split(os.sep)[-2]))
     return iter(sorted(found, key=lambda pair: (os.stat(pair[0]).st_mtime, pair[0])))
 

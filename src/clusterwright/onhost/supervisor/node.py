@@ -15,6 +15,7 @@ import sys
 import time
 from typing import Any, Deque, Dict, Iterable, Mapping, Optional, Sequence, Set
 
+from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.supervisor import meeting, network, say, waker, wire
 from clusterwright.onhost.supervisor.blame import exits
 from clusterwright.onhost.supervisor.copies.copies import Copies
@@ -42,6 +43,7 @@ class Agent:
         self.folder = Folder(run)
         self.record = read_record(self.folder)
         self.job, self.launch = self.record.job, self.record.launch
+        self._launcher = registry.launcher(self.launch.launcher)
         self.host = (
             os.environ.get("CLUSTERWRIGHT_HOST") or os.environ.get("SLURMD_NODENAME") or socket.gethostname()
         )
@@ -118,26 +120,23 @@ class Agent:
         line.send({"ready": found[1], **self._facts()})
         wire.keep_alive(line.connection, self._silence_s)
         line.connection.setblocking(False)  # noqa: FBT003 (the socket's own signature)
-        if not self.by_torchrun:
+        if not self._launcher.on_host:
             self._pass_on(
                 line, self._ranks.warm(self._base(), self.launch.imports, standby=self.job.warm.standby)
             )
             self._ranks.prepare_store(self._own[1], self._seed)
 
-    @property
-    def by_torchrun(self) -> bool:
-        """Whether plain torchrun starts the ranks, as the job asked."""
-        return self.launch.launcher in ("torchrun", "static")
-
     def _facts(self) -> wire.Message:
         """What the supervisor is told of this host when it is ready, and when it is idle."""
-        port = network.free_port(self._own[1], self._seed) if self.by_torchrun else self._ranks.next_store
+        port = (
+            network.free_port(self._own[1], self._seed) if self._launcher.on_host else self._ranks.next_store
+        )
         kept = {"copies": self._copies.port, "memory": self._copies.report()} if self._copies else {}
         return {"store": port, **kept}
 
     def _keep_copies(self, token: str) -> None:
         """Memory for the state of this host's ranks, for as long as this agent lives."""
-        if not self._copies and not self.by_torchrun and self.job.checkpoint.memory != "never":
+        if not self._copies and not self._launcher.on_host and self.job.checkpoint.memory != "never":
             listener = network.listen(self._own[1], self._seed)
             self._copies = Copies(listener, token, self.job.gpus_per_node, self._mark, self._notes.append)
 
@@ -199,7 +198,7 @@ class Agent:
         elif "kill" in message:
             gone = self._end_ranks(with_stacks=bool(message.get("stacks")))
             line.send({"idle": message["kill"], **self._facts()} if gone else {"stuck": message["kill"]})
-            if not self.by_torchrun:
+            if not self._launcher.on_host:
                 self._ranks.prepare_store(self._own[1], self._seed)
 
     def _start(self, message: wire.Message) -> None:
@@ -213,14 +212,15 @@ class Agent:
         )  # fmt: skip
         self._training, self._ended = generation, set()
         cwd = self.launch.workdir or self.folder.path
-        if self.by_torchrun:
+        if self._launcher.on_host:
             env = {
+                **self._launcher.environment,
                 **self._base(),
                 **message["environment"],
                 "CLUSTERWRIGHT_GENERATION": str(self._generation),
             }
-            static = self.launch.launcher == "static"
-            self._ranks.start_torchrun(generation, self.launch.command, env, cwd, static=static)
+            argv = self._launcher.on_host(generation, self.launch.command)
+            self._ranks.start_launcher(generation, argv, env, cwd)
             return
         self._still = self._still or Standstill(generation.ranks, str(self.job.recovery.hang))
         self._still.prepare(message, log_dir, generation.hosts.index(self.host) * generation.ranks)
@@ -261,7 +261,7 @@ class Agent:
 
     def _exited(self, message: wire.Message) -> wire.Message:
         """What is known of it; one that raised is told of twice, when it says so and when it is gone."""
-        told = exits.told(message, self._training, by_torchrun=self.by_torchrun)
+        told = exits.told(message, self._training, by_launcher=bool(self._launcher.on_host))
         shown = self._still.pages[message["local_rank"]][progress.STEP] if self._still else 0
         told.update({"step": shown} if shown else {})
         if message["local_rank"] not in self._ended:

@@ -15,6 +15,8 @@ import sys
 import time
 from typing import Dict, List, Optional, Tuple
 
+from clusterwright.onhost.adapters import registry
+from clusterwright.onhost.adapters.launcher import Allocation
 from clusterwright.onhost.supervisor import network, room, say, terms
 from clusterwright.onhost.supervisor.blame import exits
 from clusterwright.onhost.supervisor.folder import Events, Folder
@@ -27,7 +29,6 @@ BEAT_S = 1.0
 LEAVE_S = 20.0  # of KillWait's 30 s
 CODES = {"finished": 0, "failed": 1, "cancelled": 143}
 BEGIN = ("-u", "-m", "clusterwright.onhost.adapters.begin")
-KINDS = {"srun": "task", "mpirun": "task", "host": "host", "batch": "batch"}
 # srun: error: gpu-node2: task 3: Exited with exit code 1
 _TASK = re.compile(r"srun: error: (\S+): tasks? (\d+)[^:]*: (.*)")
 
@@ -37,6 +38,7 @@ class Plain:
 
     def __init__(self, record: Record, folder: Folder) -> None:
         self.record, self.folder = record, folder
+        self.launcher = registry.launcher(record.launch.launcher)
         self.job_id = os.environ["SLURM_JOB_ID"]
         self.hosts = room.Slurm(record, folder).hosts()[: record.job.nodes]
         self.host = os.environ.get("SLURMD_NODENAME", self.hosts[0])
@@ -89,35 +91,15 @@ class Plain:
     @property
     def batch(self) -> bool:
         """Whether the program starts its own steps."""
-        return self.record.launch.launcher == "batch"
+        return self.launcher.kind == "batch"
 
     def argv(self) -> List[str]:
-        """What starts the tasks."""
-        launcher, ranks = self.record.launch.launcher, self.record.job.gpus_per_node
-        ours = [
-            sys.executable,
-            *BEGIN,
-            KINDS[launcher],
-            self.record.job.framework,
-            *self.record.launch.command,
-        ]
-        count, hosts = len(self.hosts), ",".join(self.hosts)
-        if launcher == "mpirun":
-            # as many as there are GPUs on each host, numbered host by host
-            each = f"ppr:{ranks}:node"
-            return [
-                "mpirun", "-np", str(count * ranks), "--map-by", each, "--rank-by", "slot", "--bind-to", "none",
-                *(["--allow-run-as-root"] if os.geteuid() == 0 else []), *ours,
-            ]  # fmt: skip
-        if launcher == "batch":
-            return ours
-        each = str(1 if launcher == "host" else ranks)
-        cpus = int(os.environ.get("SLURM_CPUS_PER_TASK", "1")) * (ranks if each == "1" else 1)
-        return [
-            "srun", *pmix(launcher), "--kill-on-bad-exit=1", f"--nodes={count}", f"--nodelist={hosts}",
-            f"--ntasks={count * int(each)}", f"--ntasks-per-node={each}", f"--cpus-per-task={cpus}",
-            "--distribution=block", "--export=ALL", *ours,
-        ]  # fmt: skip
+        """The launcher's command line; each process of it becomes the program by begin.py."""
+        if self.launcher.once is None:
+            raise AssertionError(f"launcher {self.record.launch.launcher} is supervised")
+        job, cpus = self.record.job, int(os.environ.get("SLURM_CPUS_PER_TASK", "1"))
+        words = [sys.executable, *BEGIN, self.launcher.kind, job.framework, *self.record.launch.command]
+        return self.launcher.once(Allocation(self.hosts, job.gpus_per_node, cpus), words)
 
     def environment(self, address: str, port: int, logs: str) -> Dict[str, str]:
         """What a task cannot know by itself."""
@@ -154,17 +136,9 @@ class Plain:
             words = exits.words(said, signalled=code < 0) if not self.batch else ""
             return words or f"the program left with {code}"
         host, task = line[1], int(line[2])
-        local = task % self.record.job.gpus_per_node if self.record.launch.launcher == "srun" else 0
+        local = task % self.record.job.gpus_per_node if self.launcher.has_task_per_rank else 0
         words = exits.words(os.path.join(logs, host, f"{local}.err"), signalled=False)
         return f"task {task} on {host}: {words or line[3]}"
-
-
-def pmix(launcher: str) -> List[str]:
-    """`--mpi=pmix` for tasks that may be MPI's, where Slurm has its plugin."""
-    if launcher != "srun":
-        return []
-    _, listed = room.slurm("srun", "--mpi=list")
-    return ["--mpi=pmix"] if "pmix" in listed else []
 
 
 def main() -> int:

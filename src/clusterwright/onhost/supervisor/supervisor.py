@@ -13,6 +13,7 @@ import sys
 import time
 from typing import Any, Dict, List, Optional, Set, Union
 
+from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.supervisor import beside, ending, meeting, network, room, say, terms, wire
 from clusterwright.onhost.supervisor import decide as d
 from clusterwright.onhost.supervisor.blame import first, host_fault, words
@@ -352,7 +353,9 @@ class Supervisor:
             if host in self.peers.here:
                 self.peers.here[host].store = 0  # each makes a new one, lest two generations meet
             self.peers.tell(host, message)
-        if self.record.launch.launcher not in ("torchrun", "static"):  # whose own store does not listen yet
+        if registry.launcher(
+            self.record.launch.launcher
+        ).is_agent:  # the store of another does not listen yet
             self.meeting.ask(number, first, port, time.monotonic())
 
     def farewell(self) -> None:

@@ -57,8 +57,8 @@ def test_without_a_log_nothing_is_said(second):
 
 def test_torchrun_is_no_rank(second, tmp_path):
     """Its own log is read, and no rank is named."""
-    (tmp_path / "torchrun.log").write_text("RuntimeError: it\n")
-    found = told(exited(1), second, by_torchrun=True)
+    (tmp_path / "launcher.log").write_text("RuntimeError: it\n")
+    found = told(exited(1), second, by_launcher=True)
 
     assert "rank" not in found
     assert found["words"] == "RuntimeError: it"

@@ -8,10 +8,11 @@ from math import prod
 from pathlib import PurePosixPath
 
 from clusterwright.config.clash import Clash, is_within
-from clusterwright.config.job import PLAIN, Job
+from clusterwright.config.job import Job
 from clusterwright.config.names import is_secret
 from clusterwright.config.recipes import Value, arguments_of
 from clusterwright.errors import did_you_mean
+from clusterwright.onhost.adapters import registry
 
 
 def program(job: Job) -> Iterator[Clash]:
@@ -77,12 +78,9 @@ def _takes(kind: type[Value], value: Value) -> bool:
     return True
 
 
-TASKS = ("tensorflow", "jax", "mpi")  # they read Slurm's variables, or are told all hosts
-
-
 def launcher(job: Job) -> Iterator[Clash]:
     """Spares, fewer hosts and images go with a launcher that looks after its ranks; MPI and its like with tasks."""
-    if job.launcher not in PLAIN:
+    if registry.launcher(job.launcher).is_supervised:
         yield from _tasks(job)
         return
     for wants, at, what in (
@@ -100,12 +98,13 @@ def launcher(job: Job) -> Iterator[Clash]:
 
 
 def _tasks(job: Job) -> Iterator[Clash]:
-    """Where the job says nothing, these are started by srun."""
-    if job.framework in TASKS and "launcher" in job.model_fields_set:
+    """A framework that reads Slurm's variables, or lists all hosts, goes with a launcher of tasks."""
+    starts = registry.adapter(job.framework).launcher
+    if starts != "agent" and "launcher" in job.model_fields_set:
         yield Clash(
             "launcher-cannot",
             f"each process of {job.framework} is a task of Slurm's or MPI's, and launcher `{job.launcher}` starts none",
-            "take `launcher: srun`, or leave it out",
+            f"take `launcher: {starts}`, or leave it out",
             (("launcher",), ("framework",)),
         )
 

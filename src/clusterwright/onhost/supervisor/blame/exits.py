@@ -10,14 +10,14 @@ from clusterwright.onhost.supervisor.host.generation import Generation
 from clusterwright.onhost.supervisor.wire import Message
 
 
-def told(message: Message, generation: Optional[Generation], *, by_torchrun: bool = False) -> Dict[str, Any]:
+def told(message: Message, generation: Optional[Generation], *, by_launcher: bool = False) -> Dict[str, Any]:
     """The message with the rank, the signal, and words where it had none; of torchrun, only its own words."""
     code = int(message["code"])
     more: Dict[str, Any] = {"signal": -code} if code < 0 else {}
-    if generation and not by_torchrun:
+    if generation and not by_launcher:
         more["rank"] = generation.hosts.index(generation.host) * generation.ranks + int(message["local_rank"])
     if generation and not message.get("words"):
-        name = "torchrun.log" if by_torchrun else f"{message['local_rank']}.err"
+        name = "launcher.log" if by_launcher else f"{message['local_rank']}.err"
         more["words"] = words(os.path.join(generation.log_dir, name), signalled=code < 0)
     return {**message, **more}
 

@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
-from clusterwright.onhost.supervisor.host import available, logs, processes, torchrun, wake
+from clusterwright.onhost.supervisor.host import available, logs, processes, wake
 from clusterwright.onhost.supervisor.host.generation import Generation, variables
 from clusterwright.onhost.supervisor.host.patience import Patience
 from clusterwright.onhost.supervisor.wire import Message
@@ -128,24 +128,14 @@ class Ranks:
             })  # fmt: skip
             self._logs += [out, out[:-3] + "err"]
 
-    def start_torchrun(
-        self,
-        generation: Generation,
-        command: Sequence[str],
-        env: Mapping[str, str],
-        cwd: str,
-        *,
-        static: bool,
+    def start_launcher(
+        self, generation: Generation, argv: List[str], env: Mapping[str, str], cwd: str
     ) -> None:
-        """Let torchrun begin, in place of whatever was there; it counts as one rank."""
+        """Start a launcher of this host's ranks, in place of whatever was there; it counts as one rank."""
         self.end()
         self._generation, self._size, self._left = generation.number, 1, set()
-        log = os.path.join(generation.log_dir, "torchrun.log")
-        argv, own = (
-            torchrun.arguments(generation, command, static=static),
-            {**torchrun.ENVIRONMENT, **self._env, **env},
-        )
-        started = processes.start(argv, own, log, cwd=cwd)
+        log = os.path.join(generation.log_dir, "launcher.log")
+        started = processes.start(argv, {**self._env, **env}, log, cwd=cwd)
         started.returncode = 0
         self._pids[started.pid] = 0
 

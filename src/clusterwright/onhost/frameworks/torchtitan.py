@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Tuple
-
 from clusterwright.onhost.adapters.adapter import Adapter, Words
 from clusterwright.onhost.adapters.place import Place
 
 
-def arguments(words: Words, place: Place) -> Tuple[str, ...]:
+def arguments(words: Words, place: Place) -> tuple[str, ...]:
     """Degrees that the line does not have; nothing where the job says none."""
     if not place.parallel:
         return tuple(words)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Tuple
-
 from clusterwright.onhost.adapters.adapter import Adapter, Words, has, missing
 from clusterwright.onhost.adapters.place import Place
 
 
-def arguments(words: Words, place: Place) -> Tuple[str, ...]:
+def arguments(words: Words, place: Place) -> tuple[str, ...]:
     """What its command line leaves out: how many machines and processes there are, and where they meet."""
     at = next((index + 1 for index, word in enumerate(words) if word == "launch"), 0)
     if not place.starts_ranks or not at:
@@ -26,4 +24,6 @@ def arguments(words: Words, place: Place) -> Tuple[str, ...]:
     return (*head, *own, *where, *kind, *rest)
 
 
-ADAPTER = Adapter(module="accelerate", install="pip install accelerate", arguments=arguments)
+ADAPTER = Adapter(
+    module="accelerate", install="pip install accelerate", arguments=arguments, programs=("accelerate",)
+)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-from typing import Tuple
 
 from clusterwright.onhost.adapters.adapter import Adapter, Words, has
 from clusterwright.onhost.adapters.place import Place
@@ -24,7 +23,7 @@ _OURS = ("--hostfile", "-H", "--no_ssh", "--no_ssh_check", "--force_multi", "--n
 MODULE = ("-m", "deepspeed.launcher.launch")
 
 
-def arguments(words: Words, place: Place) -> Tuple[str, ...]:
+def arguments(words: Words, place: Place) -> tuple[str, ...]:
     """`deepspeed OPTIONS train.py ...` as what it starts on each host itself (deepspeed/launcher/runner.py).
 
     Options about hosts are left out: Slurm has chosen them. The others are handed on.
@@ -59,7 +58,7 @@ def arguments(words: Words, place: Place) -> Tuple[str, ...]:
     )
 
 
-def split(words: Words) -> Tuple[Tuple[Tuple[str, ...], ...], Tuple[str, ...]]:
+def split(words: Words) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
     """The launcher's own options, each with its value, and what it starts."""
     options, rest = [], list(words)
     while rest and rest[0].startswith("-"):
@@ -70,4 +69,10 @@ def split(words: Words) -> Tuple[Tuple[Tuple[str, ...], ...], Tuple[str, ...]]:
     return tuple(options), tuple(rest)
 
 
-ADAPTER = Adapter(module="deepspeed", install="pip install deepspeed", arguments=arguments)
+ADAPTER = Adapter(
+    module="deepspeed",
+    install="pip install deepspeed",
+    arguments=arguments,
+    programs=("deepspeed",),
+    modules=("deepspeed.launcher.runner",),
+)

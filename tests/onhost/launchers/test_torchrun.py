@@ -1,7 +1,8 @@
 import sys
 
+from clusterwright.onhost.launchers import static
+from clusterwright.onhost.launchers.torchrun import arguments
 from clusterwright.onhost.supervisor.host.generation import Generation
-from clusterwright.onhost.supervisor.host.torchrun import arguments
 
 GENERATION = Generation(
     number=3, hosts=("gpu-node1", "gpu-node4"), host="gpu-node4", ranks=2, address="10.77.1.11", port=20031,
@@ -29,7 +30,7 @@ def test_the_command_comes_last_and_unchanged():
 
 def test_fixed_ranks_are_said_and_torchrun_restarts_none():
     """With the static rendezvous; whoever supervises begins anew, with another port."""
-    found = arguments(GENERATION, ("train.py",), static=True)
+    found = static.arguments(GENERATION, ("train.py",))
     index = GENERATION.hosts.index(GENERATION.host)
 
     assert f"--node-rank={index}" in found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Tuple
+from typing import Any
 
 from clusterwright.onhost.adapters.adapter import Adapter, Words, missing
 from clusterwright.onhost.adapters.place import Place
@@ -11,23 +11,23 @@ from clusterwright.onhost.adapters.place import Place
 _ONE_QUEUE = {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
 
 
-def variables(_place: Place) -> Dict[str, str]:
+def variables(_place: Place) -> dict[str, str]:
     """One queue of a GPU's work."""
     return dict(_ONE_QUEUE)
 
 
-def arguments(words: Words, place: Place) -> Tuple[str, ...]:
+def arguments(words: Words, place: Place) -> tuple[str, ...]:
     """The sizes of `parallel:` that the line does not have; nothing where the job says none."""
     if not place.parallel:
         return tuple(words)
     cut, shard = place.cut, place.cut("shard") != "none"
     over = {name: size for name, size in _sizes(place).items() if size not in (None, 1)}
-    full: Dict[str, Any] = {
+    full: dict[str, Any] = {
         "recompute_granularity": "full",
         "recompute_method": "uniform",
         "recompute_num_layers": 1,
     }
-    ways: Dict[str, Dict[str, Any]] = {"full": full, "selective": {"recompute_granularity": "selective"}}
+    ways: dict[str, dict[str, Any]] = {"full": full, "selective": {"recompute_granularity": "selective"}}
     recompute = ways.get(str(cut("recompute")), {})
     return (
         *words,
@@ -38,7 +38,7 @@ def arguments(words: Words, place: Place) -> Tuple[str, ...]:
     )  # fmt: skip
 
 
-def _sizes(place: Place) -> Dict[str, object]:
+def _sizes(place: Place) -> dict[str, object]:
     return {
         "tensor_model_parallel_size": place.cut("tensor"),
         "pipeline_model_parallel_size": place.cut("pipeline"),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Dict
-
 from clusterwright.onhost.adapters.adapter import Adapter
 from clusterwright.onhost.adapters.place import Place
 
 
-def of_rank(place: Place) -> Dict[str, str]:
+def of_rank(place: Place) -> dict[str, str]:
     """What `init_process_group` reads (env://), for a rank that Slurm or MPI has started."""
     numbers = {
         "RANK": place.rank, "LOCAL_RANK": place.local_rank, "WORLD_SIZE": place.world,
@@ -17,7 +15,7 @@ def of_rank(place: Place) -> Dict[str, str]:
     return {**{name: str(number) for name, number in numbers.items()}, **_meeting(place)}
 
 
-def of_launcher(place: Place) -> Dict[str, str]:
+def of_launcher(place: Place) -> dict[str, str]:
     """What torchrun and torch.distributed.launch read where their line says nothing (PET_*, argparse_util.py)."""
     return {
         **_meeting(place),
@@ -31,13 +29,18 @@ def of_launcher(place: Place) -> Dict[str, str]:
     }  # fmt: skip
 
 
-def variables(place: Place) -> Dict[str, str]:
+def variables(place: Place) -> dict[str, str]:
     """Of a rank, or of a launcher of ranks."""
     return of_launcher(place) if place.starts_ranks else of_rank(place)
 
 
-def _meeting(place: Place) -> Dict[str, str]:
+def _meeting(place: Place) -> dict[str, str]:
     return {"MASTER_ADDR": place.address, "MASTER_PORT": str(place.port)}
 
 
-ADAPTER = Adapter(module="torch", install="pip install torch")
+ADAPTER = Adapter(
+    module="torch",
+    install="pip install torch",
+    programs=("torchrun",),
+    modules=("torch.distributed.launch", "torch.distributed.run"),
+)

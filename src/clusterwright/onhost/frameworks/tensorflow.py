@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Dict
 
 from clusterwright.onhost.adapters.adapter import Adapter
 from clusterwright.onhost.adapters.place import Place
 
 
-def variables(place: Place) -> Dict[str, str]:
+def variables(place: Place) -> dict[str, str]:
     """Every worker by host and port, and which of them this is; ports follow the one where ranks meet."""
     if place.starts_ranks:
         return {}

@@ -1,0 +1,15 @@
+"""The program once, on the first host; it calls srun or mpirun itself, and ranks are not restarted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clusterwright.onhost.adapters.launcher import Allocation, Launcher
+
+
+def arguments(_allocation: Allocation, words: Sequence[str]) -> list[str]:
+    """The program itself."""
+    return list(words)
+
+
+LAUNCHER = Launcher(once=arguments, kind="batch", programs=("srun", "mpirun", "mpiexec"))

@@ -1,0 +1,24 @@
+"""PyTorch's torchrun on each host with fixed ranks, which restarts none itself.
+
+5 of 8 restarts of its own hung (docs/decisions/0001); the supervisor starts another generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clusterwright.onhost.adapters.launcher import Launcher
+from clusterwright.onhost.launchers import torchrun
+from clusterwright.onhost.supervisor.host.generation import Generation
+
+
+def arguments(generation: Generation, command: Sequence[str]) -> list[str]:
+    """With the static rendezvous, which serves ranks that are known."""
+    meeting = [
+        f"--node-rank={generation.hosts.index(generation.host)}", f"--master-addr={generation.address}",
+        f"--master-port={generation.port}", "--max-restarts=0",
+    ]  # fmt: skip
+    return torchrun.command_line(generation, meeting, command)
+
+
+LAUNCHER = Launcher(on_host=arguments, environment=torchrun.ENVIRONMENT)
