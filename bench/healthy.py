@@ -16,10 +16,11 @@ import time
 from typing import Any
 
 from bench.lib.lab import Document, bench_lab
-from clusterwright import launch
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.edge.ssh import Ssh
+from clusterwright.launch.events import There, wait
+from clusterwright.launch.submit import submit
 
 # Its processors have little to do, as where GPUs compute.
 TRAIN = """
@@ -67,10 +68,10 @@ def monitored(document: Document) -> None:
 def report(cluster: Cluster, remote: Ssh, minutes: float) -> None:
     """Train for so long, then say what Prometheus saw."""
     remote.run(cluster.control.name, "cat > /shared/healthy.py", stdin=TRAIN.encode())
-    there, began, outcomes = launch.There(remote, cluster.control.name), time.monotonic(), []
+    there, began, outcomes = There(remote, cluster.control.name), time.monotonic(), []
     while time.monotonic() - began < 60 * minutes:
-        run = launch.submit(Job.model_validate(JOB, strict=False), cluster, remote)
-        outcomes.append(launch.wait(run, there, limit_s=600).outcome)
+        run = submit(Job.model_validate(JOB, strict=False), cluster, remote)
+        outcomes.append(wait(run, there, limit_s=600).outcome)
     window = f"[{int(time.monotonic() - began)}s]"
     failed = asked(remote, f"sum(count_over_time(up{window}) - sum_over_time(up{window}))")
     print(f"{minutes:g} min, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f} at the end")

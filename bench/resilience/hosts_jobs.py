@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.resilience.hosts_lab import Place
 from bench.resilience.said import Said
-from clusterwright import launch
+from clusterwright.launch.events import Here, events
 
 if TYPE_CHECKING:
     from bench.resilience.hosts_systems import System
@@ -31,7 +31,7 @@ class Training(Said):
         """What our own launcher wrote, by time; nothing by another."""
         if not self.run:
             return []
-        found = launch.events(self.run, launch.Here())
+        found = events(self.run, Here())
         return [each for each in found if each["event"] == kind and each["time"] > since]
 
     def job(self) -> str:

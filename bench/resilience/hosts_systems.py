@@ -18,8 +18,9 @@ from typing import Any
 from bench.resilience import rivals
 from bench.resilience.hosts_jobs import Training
 from bench.resilience.hosts_lab import USER, Place
-from clusterwright import launch
 from clusterwright.config.job import Job
+from clusterwright.launch.run import Run
+from clusterwright.launch.submit import submit
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class System:
 
     name: str
     flags: str
-    submit: Callable[[Training], tuple[str, launch.Run | None]]
+    submit: Callable[[Training], tuple[str, Run | None]]
     warm: bool = False
     rival: str | None = None
     limit_s: float = 60.0  # after a fault; what takes longer is `hung`
@@ -57,14 +58,14 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
-def _ours(training: Training) -> tuple[str, launch.Run]:
+def _ours(training: Training) -> tuple[str, Run]:
     place = training.place
     job = {
         "name": "bench", "command": [f"{place.bench}/trainings/ours.py"], "nodes": 2, "time": "10m", "user": USER,
         "checkpoint": {"every": "5 steps"}, **SHAPES[training.shape],
         "environment": {"variables": {"BENCH_FOLDER": training.bench, "OMP_NUM_THREADS": "1"}},
     }  # fmt: skip
-    run = launch.submit(Job.model_validate(job, strict=False), place.cluster, place.remote)
+    run = submit(Job.model_validate(job, strict=False), place.cluster, place.remote)
     return run.name, dataclasses.replace(run, folder=str(place.here(run.folder)))
 
 

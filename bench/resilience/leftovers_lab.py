@@ -25,10 +25,12 @@ from bench.resilience.hosts_jobs import Training
 from bench.resilience.hosts_lab import USER
 from bench.resilience.hosts_systems import TORCHRUN, Launcher, System
 from bench.resilience.lines import HERE, Lines, interleaved, load, options, say, versions
-from clusterwright import lab, launch
+from clusterwright import lab
 from clusterwright.config.job import Job
 from clusterwright.config.load import load_cluster
 from clusterwright.lab import state
+from clusterwright.launch.run import Run
+from clusterwright.launch.submit import submit
 from clusterwright.provision.apply import apply, remote_of
 
 NAME, NET = "bench-left", "10.191"
@@ -86,14 +88,14 @@ def standing(*, keep: bool) -> Iterator[Place]:
             raise RuntimeError(f"left behind: {left}")
 
 
-def _ours(training: Training) -> tuple[str, launch.Run]:
+def _ours(training: Training) -> tuple[str, Run]:
     place = training.place
     job = {
         "name": "bench", "command": [f"{place.bench}/trainings/exact.py"], "nodes": 2, "time": "10m", "user": USER,
         "gpus_per_node": 1, "checkpoint": {"every": "20 steps"},
         "environment": {"variables": {"BENCH_FOLDER": training.bench, "OMP_NUM_THREADS": "1", "BENCH_WORKERS": "2"}},
     }  # fmt: skip
-    run = launch.submit(Job.model_validate(job, strict=False), place.cluster, place.remote)
+    run = submit(Job.model_validate(job, strict=False), place.cluster, place.remote)
     return run.name, dataclasses.replace(run, folder=str(place.here(run.folder)))
 
 

@@ -8,12 +8,15 @@ from types import SimpleNamespace
 import pytest
 from ruamel.yaml import YAML
 
-from clusterwright import lab, launch
+from clusterwright import lab
 from clusterwright.cli._why_cluster import of_job, of_node
 from clusterwright.config.job import Job
 from clusterwright.diagnose.gather.queue import ask
 from clusterwright.diagnose.pending import explain
 from clusterwright.errors import WrightError
+from clusterwright.launch.events import There
+from clusterwright.launch.events import wait as wait_for
+from clusterwright.launch.submit import submit
 
 NOTHING = {"before": [], "meanwhile": [], "undo": [], "by": "user"}
 WAITS = [
@@ -199,7 +202,7 @@ def submitted(site, text, **recovery):
     site.until(lambda: site.root(known), lambda said: "UserName=bob" in said, 60)
     plain = {"name": "why", "command": ["/shared/why/train.py"], "nodes": 2, "time": "10m", "user": "bob"}
     wish = Job.model_validate({**plain, "recovery": recovery}, strict=False)
-    return launch.submit(wish, site.stands.cluster, site.stands.remote)
+    return submit(wish, site.stands.cluster, site.stands.remote)
 
 
 DIES = """
@@ -214,9 +217,9 @@ time.sleep(600)
 def test_a_training_that_dies_is_judged(site):
     """`wright train` on two hosts: the rank that died first, by its own words, and not those that were ended then."""
     run = submitted(site, DIES, restarts=0)
-    there = launch.There(site.stands.remote, site.stands.cluster.control.name)
+    there = There(site.stands.remote, site.stands.cluster.control.name)
     try:
-        end = launch.wait(run, there, limit_s=300)
+        end = wait_for(run, there, limit_s=300)
     except WrightError:
         pytest.fail(
             site.root(f"tail -n 30 {run.folder}/slurm-*.out {run.folder}/logs/agents.log; squeue; sinfo")

@@ -8,10 +8,13 @@ STAGES = [
 ]  # fmt: skip
 NEVER = {("config", "edge"), ("catalog", "edge"), ("plan", "edge")}
 LIB = "clusterwright.onhost.lib"  # what every program on a host may lean on, and the runtime
+IN_JOBS = tuple(
+    f"clusterwright.onhost.{name}" for name in ("adapters", "frameworks", "launchers", "supervisor")
+)
 ON_HOSTS = {
-    "onhost/frameworks": ("clusterwright.onhost",),
-    "onhost/launchers": ("clusterwright.onhost",),
-    "onhost/adapters": ("clusterwright.onhost.adapters", "clusterwright.onhost.supervisor"),
+    "onhost/adapters": IN_JOBS,
+    "onhost/frameworks": IN_JOBS,
+    "onhost/launchers": IN_JOBS,
     "onhost/lib": (),
     "onhost/exporter": (
         "clusterwright.onhost.exporter",
@@ -20,7 +23,7 @@ ON_HOSTS = {
     ),
     "onhost/notify": ("clusterwright.onhost.notify",),
     "onhost/provision": ("clusterwright.onhost.provision",),
-    "onhost/supervisor": ("clusterwright.onhost.supervisor",),
+    "onhost/supervisor": IN_JOBS,
     "onhost/trackers": ("clusterwright.onhost.trackers", "clusterwright.onhost.supervisor"),
     "onhost": ("clusterwright.onhost", "clusterwright.slurm"),
     "slurm": ("clusterwright.slurm",),

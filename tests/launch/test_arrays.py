@@ -6,7 +6,8 @@ import tarfile
 
 import pytest
 
-from clusterwright.launch import arrays, script
+from clusterwright.launch import arrays
+from clusterwright.launch.script import script
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ import pytest
 
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.errors import WrightError
-from clusterwright.launch import Here, Run, There, ended, events, wait
-from clusterwright.launch.events import parse_events
+from clusterwright.launch.events import Here, There, ended, events, parse_events, wait
+from clusterwright.launch.run import Run
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from clusterwright.errors import WrightError
 from clusterwright.launch.command import launch_of
 from clusterwright.launch.record import record, with_record
 from clusterwright.launch.script import script
-from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.job import InvalidRecordError, read_record
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "sbatch"
@@ -75,7 +74,7 @@ def test_quotes_newlines_and_dollars_arrive_as_they_are(cluster, a_job, tmp_path
     arguments, greeting = run_with_fake_python(text, tmp_path)
 
     assert arguments == ["-m", "clusterwright.onhost.supervisor.supervisor", run]
-    assert read_record(Folder(run)).launch.command == ("train.py", "--text", NASTY)
+    assert read_record(run).launch.command == ("train.py", "--text", NASTY)
     assert greeting == 'it\'s "$HOME"; reboot'
 
 
@@ -84,7 +83,7 @@ def test_the_supervisor_reads_the_record(name, cluster, a_job, tmp_path):
     """Both sides of job.json agree."""
     job = a_job(**JOBS[name])
     (tmp_path / "job.json").write_text(record(job, cluster, RUN, 1.5))
-    found = read_record(Folder(str(tmp_path)))
+    found = read_record(str(tmp_path))
 
     assert (found.run, found.local, found.job.nodes) == (RUN.rpartition("/")[2], False, job.nodes)
     assert (found.job.gpus_per_node, found.job.time) == (job.gpus_per_node, job.time)
@@ -110,7 +109,7 @@ def test_a_record_of_another_release_names_its_file_and_the_field(change, proble
     (tmp_path / "job.json").write_text(json.dumps(whole))
 
     with pytest.raises(InvalidRecordError, match=re.escape(f"{tmp_path}/job.json: {problem}; submit")):
-        read_record(Folder(str(tmp_path)))
+        read_record(str(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from clusterwright.edge.fakes import FakeClock, FakeRemote
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
-from clusterwright.launch import resume, submit
+from clusterwright.launch.submit import resume, submit
 
 
 class ThisMachine:

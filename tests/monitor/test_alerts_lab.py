@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright import lab, launch
+from clusterwright import lab
 from clusterwright.config.job import Job
+from clusterwright.launch.submit import submit
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 TELLING = Path(__file__).with_name("telling.py")
@@ -282,7 +283,7 @@ def at_work(stands):
     grows = "while sleep 1; do head -c 1000000 /dev/zero; done >/var/tmp/grows"
     site.sh("control", f"systemd-run -q --unit grows sh -c {shlex.quote(grows)}")
     held = begin(site, "-w", "gpu-node2", "--gpus-per-node=4")
-    run = launch.submit(Job.model_validate(TRAINING, strict=False), site.cluster, site.remote)
+    run = submit(Job.model_validate(TRAINING, strict=False), site.cluster, site.remote)
     try:
         run_on_gpu(site, f"{run.folder}-gpu")
         site.sh(

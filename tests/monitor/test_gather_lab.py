@@ -9,7 +9,7 @@ import pytest
 
 from clusterwright.cli.top import top
 from clusterwright.errors import WrightError
-from clusterwright.launch import runs_folder
+from clusterwright.launch.run import runs_folder
 from clusterwright.monitor.gather import gather
 from clusterwright.monitor.picture import JobView
 from clusterwright.monitor.top.acts import ByShell

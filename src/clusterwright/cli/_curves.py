@@ -26,7 +26,7 @@ def points(job: str, cluster: Path | None) -> str:
     if (here / "job.json").exists():
         argv = [sys.executable, "-c", LOADER, "curves", str(here.absolute().parent), here.absolute().name]
         return _out(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), job)
-    from clusterwright.launch import runs_folder
+    from clusterwright.launch.run import runs_folder
 
     where = _there.find_cluster(cluster)
     control = Host(_there.way_to(where), where.control.name)

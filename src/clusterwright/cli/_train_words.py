@@ -15,7 +15,6 @@ from clusterwright.config.job import Job
 from clusterwright.config.load import check_job_against, job_of, load_both, load_cluster, load_job, source_of
 from clusterwright.config.reader import read
 from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
-from clusterwright.launch.words import fields
 
 USUAL_TIME_S = 12 * 3600
 
@@ -43,6 +42,8 @@ def asked(words: Sequence[str], typed: Typed, cluster: Path | None) -> Asked:
                 "train-words", f"behind {file} there is `{words[1]}`", mend, exit_code=EXIT_USAGE
             )
         return _of_file(file, typed, cluster)
+    from clusterwright.launch.words import fields
+
     where = load_cluster(cluster) if cluster else None
     found = {
         "time": f"{_usual(where, typed)}s",

@@ -92,7 +92,7 @@ def serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
 def _hands(cluster: Cluster, remote: Remote) -> Hands:
     """The same way that commands take, as root where Slurm wants it."""
     from clusterwright.edge.host import AsRoot
-    from clusterwright.launch import runs_folder
+    from clusterwright.launch.run import runs_folder
     from clusterwright.monitor.gather.gather import way
     from clusterwright.monitor.web.acts import Hands
 

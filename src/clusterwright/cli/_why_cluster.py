@@ -69,7 +69,7 @@ def of_job(cluster: Cluster, remote: Remote, job: str, lang: str) -> list[Diagno
     """
     from clusterwright.diagnose.gather.ended import gather
     from clusterwright.diagnose.gather.told import of_slurm_alone
-    from clusterwright.launch import runs_folder
+    from clusterwright.launch.run import runs_folder
     from clusterwright.slurm.states import holds_hosts
 
     runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"

@@ -16,7 +16,7 @@ def cancel(job: str, /, *, cluster: Path | None = None) -> int:
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
     from clusterwright.cli._there import ask, find_cluster
-    from clusterwright.launch import runs_folder
+    from clusterwright.launch.run import runs_folder
 
     here = Path(job)
     if (here / "job.json").exists():

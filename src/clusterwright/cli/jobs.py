@@ -21,7 +21,7 @@ def jobs(*, cluster: Path | None = None, json: Annotated[bool, Parameter(negativ
     """
     from clusterwright.cli._show import say, show_json, show_table
     from clusterwright.cli._there import find_cluster, way_to
-    from clusterwright.launch import listed
+    from clusterwright.launch.listing import listed
 
     where = find_cluster(cluster)
     rows = listed(where, way_to(where))

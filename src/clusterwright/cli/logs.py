@@ -35,7 +35,7 @@ def logs(
         One object a line: {"from": [..], "text": ..}, and with --follow {"progress": {..}}.
     """
     from clusterwright.cli import _there
-    from clusterwright.launch import runs_folder
+    from clusterwright.launch.run import runs_folder
 
     here = Path(job)
     if (here / "job.json").exists():

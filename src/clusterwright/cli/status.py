@@ -26,7 +26,7 @@ def status(
         Prometheus text, for node_exporter's textfile collector.
     """
     from clusterwright.cli import _there
-    from clusterwright.launch import runs_folder
+    from clusterwright.launch.run import runs_folder
 
     form = "json" if json else "metrics" if metrics else "text"
     here = Path(job)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clusterwright.cli._train_words import Asked
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
-    from clusterwright.launch import Run
+    from clusterwright.launch.run import Run
 
 
 def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
@@ -30,10 +30,10 @@ def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
     words
         The job file; or, behind --, a program and its arguments.
     """
-    from clusterwright import launch
     from clusterwright.cli import _there
     from clusterwright.cli._train_words import asked
     from clusterwright.config.load import load_cluster
+    from clusterwright.launch.run import runs_folder
 
     _something(words, how.resume)
     if how.local and words:
@@ -44,22 +44,26 @@ def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
     if wish and how.show:
         return _shown(wish.job, where)
     if wish and how.dry_run:
-        return _dry_run(wish.job, where, launch.runs_folder(where))
+        return _dry_run(wish.job, where, runs_folder(where))
     run = _submitted(wish if how.resume is None else None, how.resume or "", where, how.as_user)
     what = run.runs[0] if run.runs else run.name
-    return _there.follow(where, launch.runs_folder(where), what, live=True) if how.follow else 0
+    return _there.follow(where, runs_folder(where), what, live=True) if how.follow else 0
 
 
 def _dry_run(job: Job, cluster: Cluster | None, runs: str) -> int:
     """The script, which writes job.json itself when somebody submits or starts it by hand."""
-    from clusterwright.launch.local import local_script
     from clusterwright.launch.record import record, with_record
     from clusterwright.launch.run import run_name
     from clusterwright.launch.script import script
 
     now = time.time()
     run = f"{runs}/{run_name(job.name, now)}"
-    text = script(job, cluster, run) if cluster else local_script(job, run)
+    if cluster:
+        text = script(job, cluster, run)
+    else:
+        from clusterwright.launch.local import local_script
+
+        text = local_script(job, run)
     sys.stdout.write(with_record(text, run, record(job, cluster, run, now)))
     return 0
 
@@ -76,15 +80,16 @@ def _shown(job: Job, cluster: Cluster) -> int:
 
 def _submitted(wish: Asked | None, resume: str, cluster: Cluster, user: str | None) -> Run:
     """A new run of the job; without a job, the run of that name once more."""
-    from clusterwright import launch
     from clusterwright.cli._show import say
     from clusterwright.cli._there import way_to
+    from clusterwright.launch.submit import resume as resumed
+    from clusterwright.launch.submit import submit
 
     remote = way_to(cluster)
     run = (
-        launch.submit(wish.job, cluster, remote, user=user, beside=wish.beside)
+        submit(wish.job, cluster, remote, user=user, beside=wish.beside)
         if wish
-        else launch.resume(resume, cluster, remote, user=user)
+        else resumed(resume, cluster, remote, user=user)
     )
     _tell(run.runs[0] if run.runs else run.name, run.job_id)
     if run.runs:
@@ -106,7 +111,7 @@ def _something(words: tuple[str, ...], resume: str | None) -> None:
 def _local(wish: Asked, folder: Path, *, dry_run: bool) -> int:
     """Always followed: an interrupt asks the ranks to save, and ends the run; a second one ends the following."""
     from clusterwright.cli._there import follow
-    from clusterwright.launch import interrupt, local
+    from clusterwright.launch.local import interrupt, local
 
     if dry_run:
         return _dry_run(wish.job, None, str(folder))

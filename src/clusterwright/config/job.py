@@ -37,7 +37,8 @@ def _plain(value: Any) -> str | int | float | bool:
 
 Argument = Annotated[str | int | float | bool, BeforeValidator(_plain)]
 if TYPE_CHECKING:
-    Framework = Launcher = str
+    Framework = str
+    Launcher = str
 else:
     Framework = Literal[tuple(registry.framework_names())]
     Launcher = Literal[tuple(registry.launcher_names())]

@@ -16,7 +16,7 @@ from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.launch.command import LIBRARY
-from clusterwright.launch.submit import runs_folder
+from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.runs import run_checkpoints, run_jobs
 
 LIMIT_S = 86_400  # every byte of a large checkpoint may be read over a slow network

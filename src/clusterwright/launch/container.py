@@ -7,7 +7,6 @@ import shlex
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.images import runtime
 from clusterwright.config.job import Job
-from clusterwright.provision.container_mounts import mounts
 
 PYTHON = "python3"  # the image's own, as its PATH finds it
 VARIABLE = "CLUSTERWRIGHT_MOUNTS"  # read where Slurm's own containers are started
@@ -20,6 +19,8 @@ def words(job: Job, cluster: Cluster) -> tuple[str, str, str, str] | None:
     found = runtime(job.container.image, cluster)
     paths = job.container.mounts
     if found == "pyxis":  # which mounts homes by itself, and no other folder of ours
+        from clusterwright.provision.container_mounts import mounts
+
         shared = [mount.path for mount in mounts(cluster) if mount.path != "/home"]
         paths = tuple(dict.fromkeys((*shared, *paths)))
     return str(found), job.container.image, ":".join(paths), job.environment.python or PYTHON

@@ -12,7 +12,7 @@ from clusterwright.edge import slurm
 from clusterwright.edge.bundler import RUNS, program_command, program_input
 from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
-from clusterwright.launch.submit import runs_folder
+from clusterwright.launch.run import runs_folder
 from clusterwright.slurm.jobs import Job, parse_queue
 
 

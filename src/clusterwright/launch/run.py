@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from clusterwright.launch.warnings import Warned
+from clusterwright.errors import WrightError
+
+if TYPE_CHECKING:
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.launch.warnings import Warned
 
 # Exit codes of a run, as its supervisor ends it (onhost/supervisor/supervisor.py)
 OUTCOMES = {"finished": 0, "failed": 1, "no-progress": 4, "cancelled": 143}
@@ -33,6 +38,21 @@ class Ended:
     def code(self) -> int:
         """The exit code for it."""
         return OUTCOMES.get(self.outcome, 1)
+
+
+def runs_folder(cluster: Cluster) -> str:
+    """Where runs are kept: `runs` in the first shared folder.
+
+    Raises:
+        WrightError: the cluster shares no folder.
+    """
+    if cluster.shared_folder is None:
+        raise WrightError.of(
+            "folder-not-shared",
+            f"cluster `{cluster.name}` has no shared folder, and a run is kept in one",
+            "add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}",
+        )
+    return f"{cluster.shared_folder}/runs"
 
 
 def run_name(job_name: str, now: float) -> str:

@@ -19,7 +19,6 @@ from clusterwright.launch.command import (
 )
 from clusterwright.launch.share import partition, share
 from clusterwright.launch.staging import staging
-from clusterwright.onhost.supervisor import after
 from clusterwright.onhost.supervisor.host.private import PLACE
 from clusterwright.provision.render.caches import caches
 from clusterwright.units import format_duration, format_slurm_time
@@ -126,11 +125,13 @@ def _after(job: Job, cluster: Cluster, run: str) -> str:
     others = [f"{runs}/{name}" for name in job.after if not name.isdigit()]
     if not others:
         return ""
+    from clusterwright.onhost.supervisor.after import WAITS
+
     python_outside = f"$(command -v {shlex.quote(cluster.software.python)} || command -v python3)"
     look = f'"{python_outside}" -m clusterwright.onhost.supervisor.after {shlex.join([run, *others])}'
     return f"""# Where one of these runs goes on in a successor, this one waits for that, in a new job.
 {look}
-case $? in 0) ;; {after.WAITS}) exit 0 ;; *) exit 1 ;; esac"""
+case $? in 0) ;; {WAITS}) exit 0 ;; *) exit 1 ;; esac"""
 
 
 def _has_framework(job: Job, cluster: Cluster, run: str) -> str:

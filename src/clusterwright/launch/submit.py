@@ -14,10 +14,9 @@ from clusterwright.edge import slurm
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.host import Host, as_user
 from clusterwright.edge.ssh import Remote
-from clusterwright.errors import WrightError
 from clusterwright.launch import arrays
 from clusterwright.launch.record import record
-from clusterwright.launch.run import Run, run_name
+from clusterwright.launch.run import Run, run_name, runs_folder
 from clusterwright.launch.script import script
 from clusterwright.launch.snapshot import Snapshot, snapshot
 from clusterwright.launch.there import NOT_THERE, missing, to_look_for
@@ -30,21 +29,6 @@ TAKEN, AGAIN = 73, 5
 _SETTINGS = "timeout 5 scontrol show config 2>/dev/null; "
 # the id alone, of `a warning\n123;cluster`
 _LAST = """printf '%s\\n' "$id" | tail -n 1 | cut -d ';' -f 1"""
-
-
-def runs_folder(cluster: Cluster) -> str:
-    """Where runs are kept: `runs` in the first shared folder.
-
-    Raises:
-        WrightError: the cluster shares no folder.
-    """
-    if cluster.shared_folder is None:
-        raise WrightError.of(
-            "folder-not-shared",
-            f"cluster `{cluster.name}` has no shared folder, and a run is kept in one",
-            "add one under `storage:`, e.g. shared: {kind: nfs, server: control, path: /shared}",
-        )
-    return f"{cluster.shared_folder}/runs"
 
 
 def submit(

@@ -26,8 +26,9 @@ def fields(words: Sequence[str], shell: Mapping[str, str] | None = None) -> dict
 def _what(words: list[str]) -> dict[str, Any]:
     if len(words) == 1 and re.search(r"\s", words[0]):  # a line for a shell, in quotes
         starts = _program(shlex.split(words[0], comments=True))
-        alone = any(re.search(rf"\b{name}\b", words[0]) for name in registry.launcher("batch").programs)
-        kind = "batch" if alone else "host"
+        launchers = map(registry.launcher, registry.launcher_names())
+        tasks = [name for one in launchers if one.kind == "task" for name in one.programs]
+        kind = "batch" if any(re.search(rf"\b{name}\b", words[0]) for name in tasks) else "host"
         return {"program": ["bash", "-c", words[0]], **_framework(starts), "launcher": kind}
     first = PurePosixPath(words[0]).name
     if re.fullmatch(_PYTHON, first):
@@ -35,7 +36,9 @@ def _what(words: list[str]) -> dict[str, Any]:
     for name in registry.launcher_names():
         launcher = registry.launcher(name)
         if first in launcher.programs:
-            return {**(_what(words[1:]) if launcher.is_supervised else {"program": words}), "launcher": name}
+            if launcher.is_supervised:
+                return {**_what(words[1:]), "launcher": name}
+            return {"program": words, "launcher": "batch" if launcher.kind == "task" else name}
     if framework := _framework(words):
         return {"program": words, "launcher": "host", **framework}
     return {"program": words, "framework": "mpi"}

@@ -7,7 +7,8 @@ from clusterwright.errors import WrightError
 from clusterwright.lab.demo.course import Course, narrate, ripe, strike_step, victim
 from clusterwright.lab.demo.events import Event, parse_events
 from clusterwright.lab.demo.talk import Talk
-from clusterwright.launch import Here, Run
+from clusterwright.launch.events import Here
+from clusterwright.launch.run import Run
 
 
 class Leaping(FakeClock):

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright import lab, launch
+from clusterwright import lab
 from clusterwright.config.job import Job
 from clusterwright.errors import WrightError
+from clusterwright.launch.events import There, events, wait
+from clusterwright.launch.submit import submit
 
 STORMY = Path(__file__).parent / "stormy.py"
 
@@ -18,7 +20,7 @@ class Training:
 
     def __init__(self, where):
         self.where, self.run = where, None
-        self.there = launch.There(where.remote, where.cluster.control.name)
+        self.there = There(where.remote, where.cluster.control.name)
 
     def submit(self, steps=150, **fields):
         """Two hosts with one rank each."""
@@ -27,14 +29,14 @@ class Training:
             "user": "alice", "environment": {"variables": {"STORMY_STEPS": str(steps)}},
             "checkpoint": {"every": "100000 steps", "memory": "1 step"}, **fields,
         }  # fmt: skip
-        self.run = launch.submit(Job.model_validate(job, strict=False), self.where.cluster, self.where.remote)
+        self.run = submit(Job.model_validate(job, strict=False), self.where.cluster, self.where.remote)
         return self
 
     def events(self, kind, **wanted):
         """Events of one kind so far."""
         return [
             one
-            for one in launch.events(self.run, self.there)
+            for one in events(self.run, self.there)
             if one["event"] == kind and all(one.get(key) == value for key, value in wanted.items())
         ]
 
@@ -70,11 +72,11 @@ class Training:
     def cancel(self):
         """A person wants no more of it."""
         self.where.sh("control", f"touch {self.run.folder}/cancelled")
-        assert launch.wait(self.run, self.there, limit_s=200).outcome == "cancelled", self.said()
+        assert wait(self.run, self.there, limit_s=200).outcome == "cancelled", self.said()
 
     def finish(self):
         """Its end."""
-        end = launch.wait(self.run, self.there, limit_s=200)
+        end = wait(self.run, self.there, limit_s=200)
         assert end.outcome == "finished", self.said()
 
 

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright import launch
 from clusterwright.cli._train_typed import Typed
 from clusterwright.cli._train_words import asked
 from clusterwright.cli.cancel import cancel
+from clusterwright.launch.events import There, events
+from clusterwright.launch.events import wait as wait_for
+from clusterwright.launch.run import Run
+from clusterwright.launch.submit import submit as submit_job
 
 pytestmark = [pytest.mark.lab, pytest.mark.train, pytest.mark.timeout(900)]
 
@@ -88,18 +91,18 @@ def submit(stands, wish):
     """As alice, by whom the lab's jobs are run; on a busy machine a silent host is not a lost one."""
     patient = wish.job.recovery.model_copy(update={"host_silence": 60})
     job = wish.job.model_copy(update={"recovery": patient})
-    return launch.submit(job, wish.cluster, stands.remote, user="alice", beside=wish.beside)
+    return submit_job(job, wish.cluster, stands.remote, user="alice", beside=wish.beside)
 
 
 @pytest.fixture(scope="module")
 def ended(stands, submitted):
     """`ended(name)`: how the run ended, and all that it and its ranks have said."""
-    there = launch.There(stands.remote, "control")
+    there = There(stands.remote, "control")
 
     def wait(name, run=""):
         found = submitted[name]
         folder = f"{Path(found.folder).parent}/{run}" if run else found.folder
-        end = launch.wait(launch.Run(run or found.name, found.job_id, folder), there, limit_s=600)
+        end = wait_for(Run(run or found.name, found.job_id, folder), there, limit_s=600)
         said = "find slurm-*.out logs -type f ! -name agents.log -exec cat {} +"
         return end, stands.sh("control", f"cd {folder} && {said}")
 
@@ -170,10 +173,7 @@ def test_a_sweep_is_runs_of_one_array(stands, submitted, ended):
 def test_what_comes_after_begins_when_the_others_have_finished(stands, submitted, ended):
     """A run by its name, and a job by its id."""
     end, _ = ended("after")
-    started = [
-        launch.events(submitted[name], launch.There(stands.remote, "control"))
-        for name in ("agent", "mpi", "after")
-    ]
+    started = [events(submitted[name], There(stands.remote, "control")) for name in ("agent", "mpi", "after")]
     ends = [max(event["time"] for event in events) for events in started[:2]]
 
     assert end.outcome == "finished"

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright import lab, launch
+from clusterwright import lab
 from clusterwright.config.job import Job
 from clusterwright.errors import WrightError
+from clusterwright.launch.events import There, events, wait
+from clusterwright.launch.submit import submit
 
 pytestmark = [pytest.mark.lab, pytest.mark.core, pytest.mark.train, pytest.mark.timeout(240)]
 COUNTING = Path(__file__).parents[2] / "onhost" / "supervisor" / "counting.py"
@@ -20,21 +22,21 @@ class Trial:
 
     def __init__(self, where):
         self.where, self.run = where, None
-        self.there = launch.There(where.remote, where.cluster.control.name)
+        self.there = There(where.remote, where.cluster.control.name)
         self.program = f"{where.cluster.shared_folder}/counting.py"
 
     def submit(self, steps=1000, **fields):
         """Two hosts with one rank each, unless `fields` say otherwise."""
         plain = {"name": "count", "command": [self.program, str(steps), str(STEP_S)], "nodes": 2, "time": "10m",
                  "user": "alice", "checkpoint": {"every": "5 steps"}}  # fmt: skip
-        self.run = launch.submit(
+        self.run = submit(
             Job.model_validate({**plain, **fields}, strict=False), self.where.cluster, self.where.remote
         )
         return self
 
     def events(self, kind, **wanted):
         """Events of one kind so far."""
-        found = launch.events(self.run, self.there)
+        found = events(self.run, self.there)
         return [
             one
             for one in found
@@ -68,7 +70,7 @@ class Trial:
     def enough(self):
         """Let it finish, and see that it does."""
         self.where.sh("control", f"touch {self.run.folder}/enough")
-        end = launch.wait(self.run, self.there, limit_s=200)
+        end = wait(self.run, self.there, limit_s=200)
         assert end.outcome == "finished", self.said()
 
     def nothing_left(self):
@@ -231,7 +233,7 @@ def test_a_cancelled_run_leaves_nothing(trial):
     trial.submit().until("step", 7)
     trial.where.sh("control", f"touch {trial.run.folder}/cancelled")
 
-    assert launch.wait(trial.run, trial.there, limit_s=150).outcome == "cancelled"
+    assert wait(trial.run, trial.there, limit_s=150).outcome == "cancelled"
     assert trial.events("stopped")
     trial.nothing_left()
 
@@ -241,7 +243,7 @@ def test_scancel_alone_ends_the_whole_run(trial):
     trial.submit().until("step", 7)
     trial.where.sh("control", f"scancel {trial.run.job_id}")
 
-    assert launch.wait(trial.run, trial.there, limit_s=150).outcome == "cancelled"
+    assert wait(trial.run, trial.there, limit_s=150).outcome == "cancelled"
     trial.nothing_left()
     assert len(trial.events("job_start")) == 1
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from clusterwright.cli.status import status
-from clusterwright.launch import runs_folder
+from clusterwright.launch.run import runs_folder
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 

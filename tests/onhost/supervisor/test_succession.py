@@ -22,7 +22,7 @@ def orphan(tmp_path, monkeypatch, write_record):
     folder.claim("chain/1", "7")
     folder.write("pulse", {"job_id": "7", "number": 1, "beats": 5, "address": "10.0.0.1", "port": 20001})
     write_record(tmp_path, {"name": "gpt", "recipe": "gpt", "time": "1d", "recovery": {"host_silence": "3s"}})
-    record = read_record(folder)._replace(local=False)
+    record = read_record(str(tmp_path))._replace(local=False)
     one = Succession(folder, record, ("10.0.0.1", 20001))
     one.started = []
     one._start = lambda number, _: one.started.append(number)  # the process is in a lab

@@ -12,7 +12,7 @@ from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.diagnose.reading import read
 from clusterwright.edge.ssh import Remote
 from clusterwright.heal.seen import Finding
-from clusterwright.launch import runs_folder
+from clusterwright.launch.run import runs_folder
 
 SURE = 0.6  # ours: below it a diagnosis is a guess, and a guess is no witness
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from clusterwright.edge.ssh import Remote
 from clusterwright.lab.demo import reckon
 from clusterwright.lab.demo.events import Event, parse_events
-from clusterwright.launch import Run, There, ended
+from clusterwright.launch.events import There, ended
+from clusterwright.launch.run import Run
 
 NOTICED = frozenset({"host_lost", "rank_exit", "rank_hung", "generation_end"})
 

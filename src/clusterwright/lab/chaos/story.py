@@ -23,7 +23,7 @@ from clusterwright.lab.chaos.planting import Places, mend, places, plant
 from clusterwright.lab.chaos.score import Score, Seen, judge
 from clusterwright.lab.chaos.service import Service
 from clusterwright.lab.demo import reckon
-from clusterwright.launch import submit
+from clusterwright.launch.submit import submit
 
 TRAINING_LIMIT_S, NOTICE_LIMIT_S = 300.0, 60.0
 

@@ -9,8 +9,8 @@ from clusterwright.errors import WrightError
 from clusterwright.lab.demo import reckon
 from clusterwright.lab.demo.events import Event, parse_events
 from clusterwright.lab.demo.talk import Talk
-from clusterwright.launch import Run, ended
-from clusterwright.launch.events import Here, There
+from clusterwright.launch.events import Here, There, ended
+from clusterwright.launch.run import Run
 
 LOOK_S = 0.5  # a look is one ssh, 40 ms of processor time here
 MIN_CHECKPOINTS = 2  # so that there is one to go back to even if the newest is torn

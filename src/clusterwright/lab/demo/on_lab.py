@@ -18,7 +18,8 @@ from clusterwright.lab.demo import here, lanes, reckon
 from clusterwright.lab.demo.course import Course, ripe, strike_step, victim
 from clusterwright.lab.demo.report import DrawnCluster, DrawnHost, DrawnNetwork, Told
 from clusterwright.lab.demo.talk import Talk
-from clusterwright.launch import There, submit
+from clusterwright.launch.events import There
+from clusterwright.launch.submit import submit
 from clusterwright.provision.apply import apply, remote_of
 from clusterwright.provision.report import Report as Applied
 from clusterwright.units import format_rate

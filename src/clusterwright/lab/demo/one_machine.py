@@ -14,7 +14,9 @@ from clusterwright.lab.demo import here, lanes, reckon
 from clusterwright.lab.demo.course import Course, ripe, strike_step
 from clusterwright.lab.demo.report import Told
 from clusterwright.lab.demo.talk import Talk
-from clusterwright.launch import Here, Run, local
+from clusterwright.launch.events import Here
+from clusterwright.launch.local import local
+from clusterwright.launch.run import Run
 
 WORD = "CLUSTERWRIGHT_RUN"  # what every process of a run has in its environment (decision 0001)
 AGENTS = "clusterwright.onhost.supervisor."

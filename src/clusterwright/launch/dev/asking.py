@@ -25,7 +25,7 @@ from clusterwright.edge.talk import Talk
 from clusterwright.errors import WrightError
 from clusterwright.launch.dev.script import script
 from clusterwright.launch.dev.wish import Wish
-from clusterwright.launch.submit import runs_folder
+from clusterwright.launch.run import runs_folder
 
 Event = Mapping[str, Any]
 

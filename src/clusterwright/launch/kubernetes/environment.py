@@ -7,7 +7,7 @@ from clusterwright.config.job import Job
 from clusterwright.launch import gradients, parallel
 from clusterwright.launch.command import grace_s
 from clusterwright.launch.kubernetes.asked import Object
-from clusterwright.launch.submit import runs_folder
+from clusterwright.launch.run import runs_folder
 
 LEAVING_S = 5  # ours: for torchrun to end after its ranks, before the kubelet's SIGKILL
 PORT = 29500  # torchrun's own default (torch/distributed/run.py)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Dict, Sequence, Tuple
+from typing import TYPE_CHECKING, Callable, Dict, Sequence, Tuple
 
-from clusterwright.onhost.adapters.place import Place
+if TYPE_CHECKING:
+    from clusterwright.onhost.adapters.place import Place
 
 Words = Sequence[str]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Callable, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Sequence, Tuple
 
-from clusterwright.onhost.supervisor.host.generation import Generation
+if TYPE_CHECKING:
+    from clusterwright.onhost.supervisor.host.generation import Generation
 
 Words = Sequence[str]
 
@@ -27,11 +28,13 @@ class Launcher:
     restart ranks, replace hosts, or run in a container.
     """
 
-    on_host: Optional[Callable[[Generation, Words], List[str]]] = None  # its command line; None: the agent forks ranks
+    on_host: Optional[Callable[[Generation, Words], List[str]]] = (
+        None  # its command line; None: the agent forks ranks
+    )
     once: Optional[Callable[[Allocation, Words], List[str]]] = None  # the command line of the whole job
     kind: str = "rank"  # what begin.py runs as: a rank, a task, or what starts the ranks of a host or of the batch step
     has_task_per_rank: bool = False  # of Slurm's, by whose number srun names the one that failed
-    programs: Tuple[str, ...] = ()  # first words of a line that choose this launcher
+    programs: Tuple[str, ...] = ()  # by which a line is known that begins with this launcher
     environment: Dict[str, str] = field(default_factory=dict)
 
     @property

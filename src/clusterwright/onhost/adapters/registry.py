@@ -6,37 +6,40 @@ import importlib
 import os
 from typing import Dict, List
 
-from clusterwright.onhost import frameworks, launchers
 from clusterwright.onhost.adapters.adapter import Adapter
 from clusterwright.onhost.adapters.launcher import Launcher
+from clusterwright.onhost.frameworks import __name__ as frameworks
+from clusterwright.onhost.frameworks import __path__ as framework_folders
+from clusterwright.onhost.launchers import __name__ as launchers
+from clusterwright.onhost.launchers import __path__ as launcher_folders
 
 
 def launcher(name: str) -> Launcher:
     """The launcher of that name."""
-    found: Launcher = importlib.import_module(f"{launchers.__name__}.{name}").LAUNCHER
+    found: Launcher = importlib.import_module(f"{launchers}.{name}").LAUNCHER
     return found
 
 
 def adapter(name: str) -> Adapter:
     """The adapter of that framework."""
-    found: Adapter = importlib.import_module(f"{frameworks.__name__}.{name}").ADAPTER
+    found: Adapter = importlib.import_module(f"{frameworks}.{name}").ADAPTER
     return found
 
 
 def launcher_names() -> List[str]:
     """All launchers, by name."""
-    return sorted(_files(launchers.__path__))
+    return sorted(_files(launcher_folders))
 
 
 def framework_names() -> List[str]:
     """All frameworks, by name."""
-    return sorted(_files(frameworks.__path__))
+    return sorted(_files(framework_folders))
 
 
 def summaries() -> Dict[str, str]:
     """Each launcher's description: the first line of its file, which is not executed."""
     found = {}
-    for name, path in sorted(_files(launchers.__path__).items()):
+    for name, path in sorted(_files(launcher_folders).items()):
         with open(path, encoding="utf-8") as file:
             found[name] = file.readline().strip().strip('"').rstrip(".")
     return found

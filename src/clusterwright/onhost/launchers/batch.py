@@ -12,4 +12,4 @@ def arguments(_allocation: Allocation, words: Sequence[str]) -> list[str]:
     return list(words)
 
 
-LAUNCHER = Launcher(once=arguments, kind="batch", programs=("srun", "mpirun", "mpiexec"))
+LAUNCHER = Launcher(once=arguments, kind="batch")

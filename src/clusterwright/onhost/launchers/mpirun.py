@@ -16,4 +16,4 @@ def arguments(allocation: Allocation, words: Sequence[str]) -> list[str]:
     ]  # fmt: skip
 
 
-LAUNCHER = Launcher(once=arguments, kind="task")
+LAUNCHER = Launcher(once=arguments, kind="task", programs=("mpirun", "mpiexec"))

@@ -26,4 +26,4 @@ def step(allocation: Allocation, tasks: int, options: Sequence[str], words: Sequ
     ]  # fmt: skip
 
 
-LAUNCHER = Launcher(once=arguments, kind="task", has_task_per_rank=True)
+LAUNCHER = Launcher(once=arguments, kind="task", has_task_per_rank=True, programs=("srun",))

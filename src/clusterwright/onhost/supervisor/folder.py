@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import sys
 import time
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from clusterwright.onhost.supervisor import say
+from clusterwright.onhost.supervisor.job import InvalidRecordError, Record, read_record
 
 
 class Folder:
@@ -152,3 +154,14 @@ def _names(folder: str) -> List[str]:
 
 def _numbers(folder: str) -> List[int]:
     return [int(name) for name in _names(folder) if name.isdigit()]
+
+
+def open_run(path: str) -> Tuple[Folder, Record]:
+    """The folder of a run and its record; the run ends here when the record is invalid."""
+    folder = Folder(path)
+    try:
+        return folder, read_record(path)
+    except InvalidRecordError as error:
+        why = str(error)
+    folder.write("ended.json", {"outcome": "failed", "code": 1, "why": why, "time": time.time()})
+    sys.exit(why)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
+import os
 from typing import Any, Dict, NamedTuple, Optional, Tuple, get_type_hints
 
-from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.job_fields import JobFields
 
 NAME = "job.json"
@@ -52,13 +50,13 @@ class InvalidRecordError(Exception):
     """job.json is missing, is not JSON, or does not have exactly the fields of this release."""
 
 
-def read_record(folder: Folder) -> Record:
-    """The record of the run in that folder.
+def read_record(run: str) -> Record:
+    """The record in the folder of a run.
 
     Raises:
         InvalidRecordError: there is none, or a field is missing or unknown.
     """
-    path = folder.at(NAME)
+    path = os.path.join(run, NAME)
     try:
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
@@ -66,17 +64,6 @@ def read_record(folder: Folder) -> Record:
         raise InvalidRecordError(f"{path}: {why}") from why
     record: Record = _section(Record, document, path, "")
     return record
-
-
-def open_run(path: str) -> Tuple[Folder, Record]:
-    """The folder of a run and its record; the run ends here when the record is invalid."""
-    folder = Folder(path)
-    try:
-        return folder, read_record(folder)
-    except InvalidRecordError as error:
-        why = str(error)
-    folder.write("ended.json", {"outcome": "failed", "code": 1, "why": why, "time": time.time()})
-    sys.exit(why)
 
 
 def _section(kind: Any, fields: Any, path: str, place: str) -> Any:

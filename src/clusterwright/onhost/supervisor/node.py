@@ -41,7 +41,7 @@ class Agent:
 
     def __init__(self, run: str, address: str, port: int) -> None:
         self.folder = Folder(run)
-        self.record = read_record(self.folder)
+        self.record = read_record(run)
         self.job, self.launch = self.record.job, self.record.launch
         self._launcher = registry.launcher(self.launch.launcher)
         self.host = (

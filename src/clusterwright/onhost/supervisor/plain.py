@@ -19,9 +19,9 @@ from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.launcher import Allocation
 from clusterwright.onhost.supervisor import network, room, say, terms
 from clusterwright.onhost.supervisor.blame import exits
-from clusterwright.onhost.supervisor.folder import Events, Folder
+from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
 from clusterwright.onhost.supervisor.host import processes
-from clusterwright.onhost.supervisor.job import Record, open_run
+from clusterwright.onhost.supervisor.job import Record
 from clusterwright.onhost.supervisor.ledger import closing
 
 TICK_S = 0.2

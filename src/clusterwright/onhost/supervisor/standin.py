@@ -11,8 +11,8 @@ import sys
 from typing import List
 
 from clusterwright.onhost.supervisor.ending import HANDED_OVER
+from clusterwright.onhost.supervisor.folder import open_run
 from clusterwright.onhost.supervisor.host import processes
-from clusterwright.onhost.supervisor.job import open_run
 
 SUPERVISOR = "clusterwright.onhost.supervisor.supervisor"
 

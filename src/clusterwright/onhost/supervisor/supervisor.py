@@ -18,9 +18,9 @@ from clusterwright.onhost.supervisor import beside, ending, meeting, network, ro
 from clusterwright.onhost.supervisor import decide as d
 from clusterwright.onhost.supervisor.blame import first, host_fault, words
 from clusterwright.onhost.supervisor.copies import recall
-from clusterwright.onhost.supervisor.folder import Events, Folder
+from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
 from clusterwright.onhost.supervisor.hang import hangs
-from clusterwright.onhost.supervisor.job import Record, open_run
+from clusterwright.onhost.supervisor.job import Record
 from clusterwright.onhost.supervisor.ledger import closing
 from clusterwright.onhost.supervisor.peers import JOINED, LOST, SAID, Heard, Peer, Peers
 from clusterwright.onhost.supervisor.standing import Before, Standing

@@ -21,7 +21,7 @@ def main() -> int:
     """Keep the run alive from here on; the exit code is read by nobody."""
     orders = json.loads(sys.stdin.readline())
     folder = Folder(sys.argv[1])
-    record = read_record(folder)
+    record = read_record(folder.path)
     before = Before(orders["number"], orders["lost"], orders["silence_s"], orders["end_time"])
     supervisor = Supervisor(record, folder, Inherited(record, folder, tuple(orders["hosts"])), before)
     for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
