@@ -133,11 +133,11 @@ class Plain:
         """The first task that ended badly, and its last words; else those of whoever started them."""
         line = next(filter(None, map(_TASK.match, exits.tail(said).splitlines())), None)
         if line is None:
-            words = exits.words(said, signalled=code < 0) if not self.batch else ""
+            words = exits.last_said(said, signalled=code < 0)[0] if not self.batch else ""
             return words or f"the program left with {code}"
         host, task = line[1], int(line[2])
         local = task % self.record.job.gpus_per_node if self.launcher.has_task_per_rank else 0
-        words = exits.words(os.path.join(logs, host, f"{local}.err"), signalled=False)
+        words = exits.last_said(os.path.join(logs, host, f"{local}.err"), signalled=False)[0]
         return f"task {task} on {host}: {words or line[3]}"
 
 

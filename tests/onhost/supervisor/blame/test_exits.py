@@ -47,7 +47,8 @@ def test_one_that_left_is_quoted(second, tmp_path):
     """A program that is not Python says why in its last line."""
     (tmp_path / "1.err").write_text("cannot open train.bin\n\n")
 
-    assert told(exited(3), second)["words"] == "left with 'cannot open train.bin'"
+    left = told(exited(3), second)
+    assert (left["words"], left["cause"]) == ("left with 'cannot open train.bin'", "exit")
 
 
 def test_without_a_log_nothing_is_said(second):

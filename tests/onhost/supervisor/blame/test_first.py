@@ -35,7 +35,7 @@ KILLED = exited(3, 10.2, code=-9, signal=9, step=41)
          "rank 2 (gpu-2, local 0) raised OSError: disk at step 7"),
         ([exited(1, 5.0, code=3)], "rank 1 (gpu-1, local 1) left with exit code 3"),
         ([exited(1, 5.0, code=-11)], "rank 1 (gpu-1, local 1) died of SIGSEGV"),
-        ([exited(1, 5.0, words="left with 'told to'")], "rank 1 (gpu-1, local 1) left with 'told to'"),
+        ([exited(1, 5.0, words="left with 'told to'", cause="exit")], "rank 1 (gpu-1, local 1) left with 'told to'"),
         ([exited(1, 5.0, code=0)], ""),
         ([exited(1, 5.0, words=RESET)], f"rank 1 (gpu-1, local 1) raised {RESET}"),
         ([KILLED, {"event": "host_lost", "time": 12, "lost": "gpu-2", "silence_s": 2.5}],

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from clusterwright.onhost.supervisor.blame.words import TAIL, last_line, last_words
-from clusterwright.onhost.supervisor.host.generation import Generation
+from clusterwright.onhost.supervisor.host.generation import EXIT, Generation
 from clusterwright.onhost.supervisor.wire import Message
 
 
@@ -18,18 +18,17 @@ def told(message: Message, generation: Optional[Generation], *, by_launcher: boo
         more["rank"] = generation.hosts.index(generation.host) * generation.ranks + int(message["local_rank"])
     if generation and not message.get("words"):
         name = "launcher.log" if by_launcher else f"{message['local_rank']}.err"
-        more["words"] = words(os.path.join(generation.log_dir, name), signalled=code < 0)
+        said, cause = last_said(os.path.join(generation.log_dir, name), signalled=code < 0)
+        more.update({"words": said, "cause": cause} if cause else {"words": said})
     return {**message, **more}
 
 
-def words(path: str, *, signalled: bool) -> str:
-    """The exception or the line that says why; of a program that left by itself, else its last line."""
+def last_said(path: str, *, signalled: bool) -> Tuple[str, str]:
+    """The exception or the line that says why; of a program that left by itself, else its last line, and the cause."""
     log = tail(path)
     said = last_words(log, signalled=signalled)
-    if said or signalled:
-        return said
-    line = last_line(log)
-    return f"left with {line!r}" if line else ""
+    line = "" if said or signalled else last_line(log)
+    return (f"left with {line!r}", EXIT) if line else (said, "")
 
 
 def tail(path: str) -> str:

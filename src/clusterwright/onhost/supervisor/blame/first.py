@@ -6,6 +6,7 @@ import signal
 from typing import Any, Iterable, List, Mapping, Optional, Tuple
 
 from clusterwright.onhost.supervisor.blame.words import is_consequence, shorten
+from clusterwright.onhost.supervisor.host.generation import EXIT
 
 Event = Mapping[str, Any]
 
@@ -58,7 +59,7 @@ def what(event: Event) -> str:
     if number:
         said = f" ({shorten(words)})" if words else ""
         return f"{'was killed by' if number in _SENT else 'died of'} {signal_name(number)}{said}"
-    if words and not words.startswith("left with"):
+    if words and event.get("cause") != EXIT:
         return f"raised {shorten(words)}"
     return shorten(words) or f"left with exit code {event.get('code')}"
 

@@ -8,6 +8,7 @@ from typing import Dict, Mapping, Tuple
 
 # c10d's C++ side warns with a page of stack at every regular end; its errors are shown. Read when torch is imported.
 QUIET = {"TORCH_CPP_LOG_LEVEL": "ERROR"}
+EXIT = "exit"  # the cause of a rank that left by itself, without an exception; others are in runtime/codes.py
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import List, Optional, Sequence
 
 from clusterwright.onhost.supervisor.hang import progress
 from clusterwright.onhost.supervisor.host import wake, workers
+from clusterwright.onhost.supervisor.host.generation import EXIT
 from clusterwright.onhost.supervisor.host.leaving import leave
 
 # What the program leaves behind, until this process is gone. A DistributedDataParallel that is freed after
@@ -36,7 +37,7 @@ def run(command: Sequence[str]) -> None:
         _LEFT.append(leaving)  # and with it what its frames hold
         if leaving.code not in (None, 0):
             words = getattr(leaving, "words", f"left with {leaving.code!r}")
-            _tell(words, str(getattr(leaving, "cause", "")))
+            _tell(words, str(getattr(leaving, "cause", EXIT)))
         code = leaving.code
     except BaseException as why:  # noqa: BLE001 (whatever the program raises is told, and ends it)
         traceback.print_exception(type(why), why, _of_program(why))

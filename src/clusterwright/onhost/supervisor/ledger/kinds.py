@@ -79,7 +79,7 @@ KINDS = {
         "signal": "the signal that ended it",
         "step": "the last step that it had completed",
         "words": "its exception, or the line that says why",
-        "cause": "the runtime's code of why it left: not-finite, corrupt, corrupt-host; else not there",
+        "cause": "why it left: exit (by itself), or of the runtime not-finite, corrupt, corrupt-host; else not there",
     }),
     "rank_hung": Kind(SUPERVISOR, "a rank is found to hang", {
         "on": "its host",
