@@ -2,18 +2,34 @@
 
 import re
 import tomllib
+from dataclasses import asdict
+from typing import get_type_hints
 
 import pytest
+from pydantic import TypeAdapter
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.platforms import DEFAULT, EXAMPLE, names_by_os_release, platform, platform_names, platforms
+from clusterwright.platforms import (
+    DEFAULT,
+    EXAMPLE,
+    Platform,
+    names_by_os_release,
+    platform,
+    platform_names,
+    platforms,
+    registry,
+)
 from clusterwright.platforms.registry import FAMILIES, RELEASES
 
 
 @pytest.mark.parametrize("name", platform_names())
 def test_every_file_is_complete(name):
     """Every field has a value of its type, from the file or one that it is like."""
-    assert platform(name).name == name
+    values = asdict(platform(name))
+
+    assert values["name"] == name
+    for field, kind in get_type_hints(Platform).items():
+        assert TypeAdapter(kind).validate_python(values[field], strict=True) == values[field], field
 
 
 def test_the_default_and_the_example_have_a_file():
@@ -52,8 +68,8 @@ def test_every_system_of_the_file_is_of_a_family(os):
 
 def test_a_release_differs_from_the_one_it_is_like_only_by_what_its_file_says():
     """AlmaLinux is Rocky Linux under other names."""
-    rocky, alma = platform("rocky-9"), platform("alma-9")
-    differing = {key for key, value in vars(rocky).items() if value != vars(alma)[key]}
+    rocky, alma = asdict(platform("rocky-9")), asdict(platform("alma-9"))
+    differing = {key for key, value in rocky.items() if value != alma[key]}
 
     assert differing == {"name", "os_release_id", "ntp_pool", "container_image"}
 
@@ -71,3 +87,14 @@ def test_what_a_host_calls_itself_names_one_release():
 def test_a_version_of_its_own_release_is_its_own(os, version, has):
     """22.05.8 is of 22.05."""
     assert platform(os).has_slurm(version) == has
+
+
+@pytest.mark.parametrize(("line", "says"), [("lab_suit = 1", "lab_suit"), ("", "has_selinux")])
+def test_a_field_that_is_unknown_or_missing_is_refused(tmp_path, monkeypatch, line, says):
+    """By its name. No seam: the folder is the package's own."""
+    monkeypatch.setattr(registry, "RELEASES", tmp_path)
+    like = 'like = "rhel"\n' if line else ""
+    (tmp_path / "fakeos-1.toml").write_text(f"{like}{line}\n")
+
+    with pytest.raises(TypeError, match=says):
+        platform.__wrapped__("fakeos-1")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
-
-from pydantic import ConfigDict
-from pydantic.dataclasses import dataclass
 
 Part = Literal["client", "slurmctld", "slurmd", "slurmdbd"]
 Names = tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
     """One release of a distribution. Each field has its value in the release's file, or in one that it is `like`.
 
@@ -30,16 +29,16 @@ class Platform:
     nvidia_repository: (
         str  # NVIDIA's name of it: "Network repository installation" of its driver installation guide
     )
-    packages: dict[str, Names]  # several, or none, where it divides its packages in another way
-    units: dict[str, str]
-    paths: dict[str, str]
+    packages: Mapping[str, Names]  # several, or none, where it divides its packages in another way
+    units: Mapping[str, str]
+    paths: Mapping[str, str]
     container_runtimes: Names  # those whose packages it has
     has_ganesha: bool
 
     # Slurm
     slurm: str  # the release that the distribution itself has
-    own_slurm_packages: dict[Part, Names]
-    schedmd_slurm_packages: dict[Part, Names]  # those that Slurm's own packaging makes
+    own_slurm_packages: Mapping[Part, Names]
+    schedmd_slurm_packages: Mapping[Part, Names]  # those that Slurm's own packaging makes
     schedmd_slurm_since: str  # the first release that it makes packages of; any, if empty
     slurm_plugins: str
 

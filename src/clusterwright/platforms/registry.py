@@ -26,9 +26,9 @@ def platform(name: str) -> Platform:
 
     Raises:
         FileNotFoundError: no file has that name.
-        ValidationError: a field of it is missing, unknown, or of another type.
+        TypeError: a field is missing, or unknown.
     """
-    return Platform(name=name, **_values(name))
+    return Platform(name=name, **_frozen(_values(name)))
 
 
 def platforms() -> tuple[Platform, ...]:
@@ -50,3 +50,10 @@ def _values(name: str) -> dict[str, Any]:
     base = _values(own.pop("like")) if "like" in own else {}
     joined = {key: base[key] | value for key, value in own.items() if isinstance(value, dict) and key in base}
     return base | own | joined
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, wherever in it."""
+    if isinstance(value, dict):
+        return {key: _frozen(inner) for key, inner in value.items()}
+    return tuple(value) if isinstance(value, list) else value

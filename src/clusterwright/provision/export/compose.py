@@ -118,7 +118,8 @@ ENTRYPOINT ["/entrypoint.sh"]
 def _install(cluster: Cluster, packages: dict[str, None]) -> str:
     names = " \\\n    ".join(f"'{name}'" if "*" in name else name for name in packages)
     if cluster.platform.package_manager == "dnf":
-        return f"dnf install -y epel-release \\\n && dnf install -y --setopt=install_weak_deps=False \\\n    {names}"
+        epel = "dnf install -y epel-release \\\n && " if cluster.platform.uses_epel else ""
+        return f"{epel}dnf install -y --setopt=install_weak_deps=False \\\n    {names}"
     quiet = "export DEBIAN_FRONTEND=noninteractive"
     return f"{quiet} \\\n && apt-get update \\\n && apt-get install -y --no-install-recommends procps \\\n    {names}"
 
