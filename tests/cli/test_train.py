@@ -72,6 +72,21 @@ def test_without_a_cluster_file_the_places_are_named(wright, job):
     assert "--cluster" in done.stderr
 
 
+def test_any_field_can_be_set_by_its_path(wright, job):
+    """Sections keep what the file has beside it; values and what is wrong with them are as in a file."""
+    paths = ("--set", "recovery.hang=10m", "--set", "checkpoint.keep=7", "--set", "warm.imports=[json, math]")
+    done = wright("train", job, *paths, "--dry-run", "--cluster", CLUSTER)
+    refused = wright("train", job, "--set", "recovery.hangs=1", "--dry-run", "--cluster", CLUSTER)
+    bare = wright("train", job, "--set", "nodes", "--dry-run", "--cluster", CLUSTER)
+    told = record_in(done.stdout)["job"]
+
+    assert (told["recovery"]["hang"], told["checkpoint"]["keep"]) == (600, 7), done.stderr
+    assert told["checkpoint"]["every"] == {"steps": 5, "seconds": None}
+    assert told["warm"]["imports"] == ["json", "math"]
+    assert (refused.returncode, "recovery.hang" in refused.stderr) == (2, True)
+    assert (bare.returncode, "--set nodes=VALUE" in bare.stderr) == (2, True)
+
+
 def test_what_is_typed_comes_before_the_job_file(wright, job):
     """The rest of the file holds, with its units; and what does not fit is refused as in a file."""
     done = wright("train", job, "--nodes", "1", "--time", "20m", "--dry-run", "--cluster", CLUSTER)

@@ -42,6 +42,13 @@ class Typed:
         str | None, _says("Job ids or runs that must have finished well, separated by commas.")
     ] = None
 
+    set: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="", help="Any field of the job file by its path, e.g. recovery.hang=10m; repeatable."
+        ),
+    ] = ()
+
     def fields(self) -> dict[str, Any]:
         """Those that were said, as a job file says them."""
         said = {

@@ -57,15 +57,36 @@ def asked(words: Sequence[str], typed: Typed, cluster: Path | None) -> Asked:
             "code": None,
             "environment": {**found.get("environment", {}), "workdir": str(Path.cwd())},
         }
-    return Asked(_typed(found, where), where, Path())
+    return Asked(_typed(_with_paths(found, typed), where), where, Path())
 
 
 def _of_file(file: Path, typed: Typed, cluster: Path | None) -> Asked:
-    if said := typed.fields():
+    if typed.fields() or typed.set:
         where = load_cluster(cluster) if cluster else None
-        return Asked(_typed({**source_of(file).values, **said}, where), where, file.parent)
+        found = {**source_of(file).values, **typed.fields()}
+        return Asked(_typed(_with_paths(found, typed), where), where, file.parent)
     job, where = load_both(file, cluster) if cluster else (load_job(file), None)
     return Asked(job, where, file.parent)
+
+
+def _with_paths(found: dict[str, Any], typed: Typed) -> dict[str, Any]:
+    """With the fields of `--set`, whose values are read as those of a job file are."""
+    for words in typed.set:
+        path, is_set, text = words.partition("=")
+        if not is_set:
+            mend = f"wright train --set {path}=VALUE"
+            raise WrightError.of("train-words", f"--set {path} has no value", mend, exit_code=EXIT_USAGE)
+        source = read(f"value: {text}", f"--set {path}")
+        if source.findings:
+            raise SpecError(*source.findings)
+        found = _with_field(found, path.split("."), source.values["value"])
+    return found
+
+
+def _with_field(section: Any, path: Sequence[str], value: Any) -> dict[str, Any]:
+    known = section if isinstance(section, dict) else {}
+    first, *rest = path
+    return {**known, first: _with_field(known.get(first), rest, value) if rest else value}
 
 
 def _typed(found: dict[str, Any], cluster: Cluster | None) -> Job:

@@ -73,7 +73,7 @@ def _of_recovery(job: Job) -> Iterator[str]:
         yield f"recovery.on_host_loss: {lost}: {_LOST[lost]}; all pods start anew, on any hosts with room"
     if job.elastic:
         yield "elastic: the number of pods is fixed"
-    if job.launcher == "agent":
+    if registry.launcher(job.launcher).is_agent:
         yield (
             "launcher: agent: it asks Slurm; torchrun starts the ranks, each time cold, and nobody looks for ranks"
             " that hang (recovery.hang) or hosts that are silent (recovery.host_silence, warm)"

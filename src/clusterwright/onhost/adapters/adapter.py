@@ -32,6 +32,8 @@ class Adapter:
     arguments: Callable[[Words, Place], Tuple[str, ...]] = unchanged
     programs: Tuple[str, ...] = ()  # its own launchers, by the first word of a line: once on each host
     modules: Tuple[str, ...] = ()  # the same behind `python -m`
+    global_batch: str = ""  # its option for the samples of a step, over all replicas
+    micro_batch: str = ""  # and for those that go through a replica at once
 
     @property
     def silent(self) -> bool:

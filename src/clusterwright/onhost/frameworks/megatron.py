@@ -53,4 +53,6 @@ ADAPTER = Adapter(
     install="git clone https://github.com/NVIDIA/Megatron-LM",
     variables=variables,
     arguments=arguments,
+    global_batch="--global-batch-size",
+    micro_batch="--micro-batch-size",
 )

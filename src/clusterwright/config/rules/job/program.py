@@ -100,7 +100,7 @@ def launcher(job: Job) -> Iterator[Clash]:
 def _tasks(job: Job) -> Iterator[Clash]:
     """A framework that reads Slurm's variables, or lists all hosts, goes with a launcher of tasks."""
     starts = registry.adapter(job.framework).launcher
-    if starts != "agent" and "launcher" in job.model_fields_set:
+    if not registry.launcher(starts).is_supervised and "launcher" in job.model_fields_set:
         yield Clash(
             "launcher-cannot",
             f"each process of {job.framework} is a task of Slurm's or MPI's, and launcher `{job.launcher}` starts none",
@@ -180,8 +180,8 @@ def secrets(job: Job) -> Iterator[Clash]:
 
 
 def batch(job: Job) -> Iterator[Clash]:
-    """A recipe's batch has a sample for each replica; Megatron's is whole microbatches of every replica."""
-    cut = job.parallel
+    """A recipe's batch has a sample for each replica; a framework's own is whole microbatches of every replica."""
+    cut, options = job.parallel, registry.adapter(job.framework)
     gpus = job.nodes * job.gpus_per_node
     replicas = max(1, gpus // cut.replica) if cut else gpus
     said = job.arguments.get("batch")
@@ -192,13 +192,13 @@ def batch(job: Job) -> Iterator[Clash]:
             f"set batch to {replicas} or more, or take fewer GPUs",
             (("arguments", "batch"), ("nodes",), ("gpus_per_node",)),
         )
-    whole = _number(job.command or (), "--global-batch-size") if job.framework == "megatron" else None
-    micro = _number(job.command or (), "--micro-batch-size") or (cut.micro_batch if cut else 1)
+    whole = _number(job.command or (), options.global_batch)
+    micro = _number(job.command or (), options.micro_batch) or (cut.micro_batch if cut else 1)
     if whole and whole % (micro * replicas):
         yield Clash(
             "batch-indivisible",
             f"a global batch of {whole} is not whole microbatches of {micro} for {replicas} replicas",
-            f"set --global-batch-size to a multiple of {micro * replicas}",
+            f"set {options.global_batch} to a multiple of {micro * replicas}",
             (("command",), ("nodes",), ("gpus_per_node",)),
         )
 
@@ -207,7 +207,7 @@ def _number(words: Sequence[str], option: str) -> int | None:
     """The value of an option on a command line, where it is a whole number above 0."""
     for index, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if name == option:
+        if option and name == option:
             text = value if equals else next(iter(words[index + 1 : index + 2]), "")
             return int(text) or None if text.isdigit() else None
     return None
