@@ -110,10 +110,11 @@ def value_of(each: Fact[Any], end: Mapping[str, Any] | None, label: str) -> Any:
     """What the parser makes of how a command ended, or why it cannot."""
     if end is None:
         return Missing(f"`{label}` gave no answer in {DEADLINE_S:g} s")
-    if end["stopped"].startswith("overran"):
-        return Missing(f"`{label}` overran its {each.limit_s:g} s{end['stopped'][len('overran') :]}")
+    still = ", and still was there 2 s after it was killed" if end.get("survived") else ""
+    if end["stopped"] == "overran":
+        return Missing(f"`{label}` overran its {each.limit_s:g} s{still}")
     if end["stopped"]:
-        return Missing(f"`{label}` could not be run: {end['stopped']}")
+        return Missing(f"`{label}` could not be run: {end['stopped']}{still}")
     if end["code"] not in each.codes:
         return Missing(f"`{label}` returned {end['code']}: {_words(end)}")
     try:

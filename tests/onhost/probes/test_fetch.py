@@ -1,5 +1,6 @@
 """The probe that fetches, over TLS from a server that wants a certificate."""
 
+import socket
 import ssl
 import subprocess
 import sys
@@ -72,3 +73,14 @@ def test_in_the_clear_or_without_files_it_says_why(server, tmp_path):
         assert code == 1
         assert said.startswith("error: ")
         assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_one_that_never_answers_times_out_in_whatever_words_of_python(server, scheme):
+    """Python has other words for a handshake that times out than for an answer."""
+    _port, tls = server
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}/metrics"
+        files = (tls / "ca.crt", tls / "node1.crt", tls / "node1.key") if scheme == "https" else ()
+
+        assert fetch(address, *files) == (124, "error: timed out\n")

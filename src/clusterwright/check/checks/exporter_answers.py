@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from clusterwright.check.expectation import check, expect, unknown
+from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.exporter import exporter
 from clusterwright.check.verdict import Verdict
-
-_SLOW = "error: timed out"  # probes/fetch.py
 
 
 def _off(want: Want) -> str:
@@ -20,13 +18,8 @@ def _off(want: Want) -> str:
     mend="journalctl -u clusterwright-exporter on the host says why a collector gives no answer",
 )
 def exporter_answers(_want: Want, have: dict[str, bool] | str) -> Verdict:
-    """Our exporter answers on the management address to who has a certificate, and each of its collectors works.
-
-    One that is slow to answer may be on a busy host: that is unknown.
-    """
+    """Our exporter answers on the management address to who has a certificate, and each of its collectors works."""
     wanted = "the exporter on port 9105, all its collectors at work (monitoring.exporter)"
-    if have == _SLOW:
-        return unknown(_SLOW, want=wanted)
     answers = isinstance(have, dict)
     silent = ", ".join(name for name, up in have.items() if not up) if isinstance(have, dict) else str(have)
     saw = f"no answer from: {silent}" if silent and answers else silent or f"{len(have)} collectors"

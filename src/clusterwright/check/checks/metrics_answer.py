@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from clusterwright.check.expectation import check, expect, unknown
+from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.node_exporter import node_exporter
 from clusterwright.check.verdict import Verdict
-
-_SLOW = "error: timed out"  # probes/fetch.py
 
 
 def _off(want: Want) -> str:
@@ -24,11 +22,6 @@ def _off(want: Want) -> str:
     mend="systemctl status prometheus-node-exporter; it has to listen on the management address",
 )
 def metrics_answer(_want: Want, have: str) -> Verdict:
-    """The host's node_exporter answers on the management address with its own version.
-
-    One that is slow to answer may be on a busy host: that is unknown.
-    """
+    """The host's node_exporter answers on the management address with its own version."""
     wanted = "node_exporter on port 9100 (monitoring.node_exporter)"
-    if have == _SLOW:
-        return unknown(have, want=wanted)
     return expect(have.startswith("node_exporter "), saw=have, want=wanted)

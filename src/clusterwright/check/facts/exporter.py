@@ -16,7 +16,7 @@ def _arguments(want: Want) -> Sequence[str]:
     return (f"https://{want.host.management}:{OWN_EXPORTER_PORT}/metrics", AUTHORITY, CERTIFICATE, KEY)
 
 
-@fact(_arguments, probe="fetch", codes=(0, 1))
+@fact(_arguments, probe="fetch", codes=(0, 1))  # 124, a host that may be busy, is unknown
 def exporter(out: str) -> dict[str, bool] | str:
     """Which collectors answer, by name, of the exporter on the management address; or why none does."""
     found = {name: up == "1" for name, up in _ROW.findall(out)}

@@ -1,9 +1,10 @@
-"""Prints what an address answers over HTTP, or one line `error: ...` and exit code 1.
+"""Prints what an address answers over HTTP, or one line `error: ...` and exit code 1; 124 where it timed out.
 
 Over HTTPS it shows the certificate of the host, and believes nobody but the cluster's own authority; the three
 files come after the address.
 """
 
+import socket
 import ssl
 import sys
 import urllib.request
@@ -19,5 +20,8 @@ try:
         sys.stdout.write(answer.read().decode(errors="replace"))
 except OSError as why:
     cause = getattr(why, "reason", why)
+    if isinstance(cause, socket.timeout):
+        sys.stdout.write("error: timed out\n")
+        sys.exit(124)
     sys.stdout.write("error: %s\n" % (getattr(cause, "strerror", None) or cause))
     sys.exit(1)

@@ -99,8 +99,7 @@ def ask(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
         return {"code": 127, "out": "", "err": "", "seconds": 0, "stopped": why.strerror or str(why)}
     feed(process, item.get("stdin", ""))
     parts, stopped = collect(process, limit_s)
-    if stopped and not kill(process):
-        stopped += ", and still was there 2 s after it was killed"
+    survived = bool(stopped) and not kill(process)
     out, err = (b"".join(parts[pipe]).decode(errors="replace") for pipe in (process.stdout, process.stderr))
     seconds = round(time.monotonic() - started, 4)
     return {
@@ -109,6 +108,7 @@ def ask(item: Dict[str, Any], deadline: float) -> Dict[str, Any]:
         "err": err[-2000:],
         "seconds": seconds,
         "stopped": stopped,
+        "survived": survived,
     }
 
 
