@@ -11,7 +11,7 @@ from clusterwright.heal.moment import Moment
 from clusterwright.heal.policy import Policy
 from clusterwright.heal.rule import rules
 from clusterwright.heal.seen import Finding, HostStatus, JobStatus, Seen
-from clusterwright.heal.slurm_text import reason_code
+from clusterwright.slurm.drain_reasons import parse_drain_reason
 from clusterwright.slurm.states import parse_node_state
 
 CHECKS = frozenset(name for rule in rules() for name in rule.proof)
@@ -87,7 +87,7 @@ class World:
             for check in sorted(checks)
         ]
         findings += [
-            Finding(node.name, "slurm", reason_code(node.reason), node.reason)
+            Finding(node.name, "slurm", parse_drain_reason(node.reason).code, node.reason)
             for node in self.nodes.values()
             if node.holder == "slurm"
         ]

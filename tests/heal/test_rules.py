@@ -7,7 +7,7 @@ from clusterwright.diagnose.knowledge import knowledge
 from clusterwright.heal.act import action
 from clusterwright.heal.rule import ACTIONS, parse, rule_for, rules
 from clusterwright.heal.seen import Finding
-from clusterwright.heal.slurm_text import reason_code
+from clusterwright.slurm.drain_reasons import parse_drain_reason
 
 PERIODIC = {check.id for check in choose((), "periodic")}
 
@@ -49,10 +49,10 @@ def test_the_most_particular_rule_answers():
     assert name("health", "gpu-xid-48") == "gpu_reset"
     assert name("check", "gpus_answer:driver-mismatch") == "gpu_driver"
     assert name("check", "gpus_answer") == "gpu_lost"
-    assert name("slurm", reason_code("SlurmdSpoolDir is full")) == "disk_full"
+    assert name("slurm", parse_drain_reason("SlurmdSpoolDir is full").code) == "disk_full"
     assert name("check", "services:munge.service") == "munge"
     assert name("check", "services:chrony.service") == "service"
-    assert name("slurm", reason_code("Node unexpectedly rebooted")) == "rebooted"
+    assert name("slurm", parse_drain_reason("Node unexpectedly rebooted").code) == "rebooted"
     assert name("check", "load_bearable") is None
 
 

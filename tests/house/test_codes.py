@@ -18,7 +18,6 @@ SHAPED = "casefold lower rstrip strip upper"  # the same text still
 # By module and field, why what it reads is no text of ours for a reader.
 OTHERS = {
     ("check/checks/shared_folders.py", "error"): "begins with the name of an errno",
-    ("diagnose/node/explain.py", "evidence"): "a line of scontrol",
     ("diagnose/pending/reasons/limits.py", "what"): "a resource's name, as in Slurm's TRES",
     ("lab/demo/draw/timeline.py", "what"): "the kind of a mark",
     ("onhost/bench/pair.py", "error"): "iperf3's JSON",

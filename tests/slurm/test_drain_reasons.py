@@ -58,3 +58,19 @@ def test_the_exporter_and_the_check_name_the_same_author():
 def test_a_host_that_registers_with_less_is_a_mismatch(reason, mismatch):
     """It may be true for a moment, while files change host by host."""
     assert parse_drain_reason(reason).is_mismatch == mismatch
+
+
+@pytest.mark.parametrize(
+    ("reason", "codes"),
+    [
+        ("Not responding [slurm@2026-11-23T03:00:00]", ["not-responding"]),
+        ("SlurmdSpoolDir is full", ["spool-dir-full"]),
+        ("Invalid GRES data for gpu", ["mismatch"]),
+        ("Prolog error", ["hooks"]),
+        ("wright: heal #12 gpu_lost: GPU 3", ["gpu-lost"]),
+        ("linked to ticket 4711 [alice@2026-11-23T03:00:00]", []),
+    ],
+)
+def test_a_reason_is_a_code_and_a_persons_words_are_none(reason, codes):
+    """What somebody writes about links is no fault of a link."""
+    assert [fault.code for fault in parse_drain_reason(reason).faults] == codes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from clusterwright.config.names import expand
@@ -17,15 +16,6 @@ from clusterwright.slurm.states import FAILED_BY_HOST, holds_hosts
 _FIELDS = ("id", "state", "excluded", "hosts")
 NODES = client.line(client.show_nodes())
 JOBS = client.line(client.queue(_FIELDS))
-_HEALTH = re.compile(r"; (?=[a-z]+-[a-z-]+ )")
-_FAULT = re.compile(r"gpu-xid \d+|[a-z]+(?:-[a-z]+)+")  # how the health program begins each fault
-_CODES = {
-    "Kill task failed": "kill-task-failed",
-    "Node unexpectedly rebooted": "unexpected-reboot",
-    "Not responding": "not-responding",
-    "ResumeTimeout": "resume-timeout",
-    "SlurmdSpoolDir is full": "spool-dir-full",
-}
 ENDED_BADLY = FAILED_BY_HOST | {"FAILED"}
 
 
@@ -78,25 +68,16 @@ def _expanded(hostlist: str) -> tuple[str, ...]:
     return () if hostlist in NOTHING else tuple(expand(hostlist))
 
 
-def reason_code(reason: str) -> str:
-    """What slurmctld drained a host for; `other` for what no rule answers."""
-    return next((code for begin, code in _CODES.items() if reason.startswith(begin)), "other")
-
-
-def _fault_code(text: str) -> str:
-    """`gpu-xid-79` of `gpu-xid 79 off the bus`, and the first word of every other fault."""
-    found = _FAULT.match(text)
-    return found[0].replace(" ", "-") if found else "other"
-
-
 def findings_of(nodes: Iterable[HostStatus]) -> Iterator[Finding]:
     """What Slurm and the hosts' own health programs say."""
     for node in nodes:
+        faults = parse_drain_reason(node.signed).faults
         if node.holder == "health":
-            parts = [part for part in _HEALTH.split(parse_drain_reason(node.signed).text) if part]
-            yield from (Finding(node.name, "health", _fault_code(part), part) for part in parts)
+            yield from (Finding(node.name, "health", code, text) for code, text in faults)
         elif node.holder == "slurm":
-            yield Finding(node.name, "slurm", reason_code(node.reason), f"{node.reason} ({node.state.text})")
+            yield from (
+                Finding(node.name, "slurm", one.code, f"{one.text} ({node.state.text})") for one in faults
+            )
         if node.out and not node.state.is_up and not node.changing and node.holder in ("free", "heal"):
             words = f"slurmctld does not hear it ({node.state.text})"
             yield Finding(node.name, "slurm", "not-heard", words)

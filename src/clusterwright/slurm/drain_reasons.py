@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from typing import NamedTuple
+from typing import Iterator, NamedTuple, Tuple
 
 # How the reasons of our own commands and services begin.
 HEAL = "wright: heal"
@@ -21,10 +21,28 @@ _MISMATCH = re.compile(
     r"gres/\S+ count|Invalid GRES|Low (RealMemory|TmpDisk|CPUs|socket)|Could not unpack gres"
 )
 # What slurmctld writes otherwise (node_mgr.c, job_mgr.c, proc_req.c, ping_nodes.c and power_save.c of 21.08 to 26.05).
-_SLURM = re.compile(
-    r"Not responding|Kill task failed|Node unexpectedly rebooted|Duplicate jobid|batch job complete failure|reboot"
-    r"|ResumeTimeout reached|Invalid|SlurmdSpoolDir is full|POWER_DOWN_ASAP"
-)
+_SLURM = {
+    "Not responding": "not-responding",
+    "Kill task failed": "kill-task-failed",
+    "Node unexpectedly rebooted": "unexpected-reboot",
+    "Duplicate jobid": "duplicate-job",
+    "batch job complete failure": "batch-job-failed",
+    "reboot": "reboot",
+    "ResumeTimeout reached": "resume-timeout",
+    "Invalid": "invalid",
+    "SlurmdSpoolDir is full": "spool-dir-full",
+    "POWER_DOWN_ASAP": "power-down",
+}
+_RULE = re.compile(r"wright: heal #\d+ (\w+)")  # of heal's rules, the one that drained
+_NEXT_FAULT = re.compile(r"; (?=[a-z]+-[a-z-]+ )")  # between two faults of the health program
+_FAULT = re.compile(r"gpu-xid \d+|[a-z]+(?:-[a-z]+)+")  # how it begins each
+
+
+class Fault(NamedTuple):
+    """What a node is out of service for: a code for programs, and the text of it."""
+
+    code: str  # gpu-xid-79, not-responding, mismatch ...; of heal the name of its rule
+    text: str
 
 
 class DrainReason(NamedTuple):
@@ -35,7 +53,17 @@ class DrainReason(NamedTuple):
     text: str  # without user and time; of the health program its faults alone
     user: str
     time: str  # as Slurm prints it
-    is_mismatch: bool = False  # the host registered with less than slurm.conf declares
+    faults: Tuple[Fault, ...] = ()  # none of a person's
+
+    @property
+    def code(self) -> str:
+        """Of the first fault."""
+        return self.faults[0].code if self.faults else ""
+
+    @property
+    def is_mismatch(self) -> bool:
+        """True when the host registered with less than slurm.conf declares."""
+        return self.code == "mismatch"
 
 
 def parse_drain_reason(reason: str) -> DrainReason:
@@ -45,20 +73,30 @@ def parse_drain_reason(reason: str) -> DrainReason:
     """
     signed = _SIGNED.fullmatch(reason)
     text, user, time = signed.groups() if signed else (reason.strip(), "", "")
-    faults = _parse_faults(text)
-    if faults:
-        return DrainReason("health", "", faults, user, time)
+    health = _health_text(text)
+    if health:
+        return DrainReason("health", "", health, user, time, tuple(_parse_faults(health)))
     if _HOOKS.match(text):
-        return DrainReason("hooks", "", text, user, time)
+        return DrainReason("hooks", "", text, user, time, (Fault("hooks", text),))
     command = next((name for begin, name in _COMMANDS.items() if text.startswith(begin)), "")
     if command:
-        return DrainReason("command", command, text, user, time)
-    is_mismatch = bool(_MISMATCH.match(text))
-    is_slurm = is_mismatch or _SLURM.match(text)
-    return DrainReason("slurm" if is_slurm else "person", "", text, user, time, is_mismatch)
+        rule = _RULE.match(text)
+        faults = (Fault(rule.group(1).replace("_", "-"), text),) if rule else ()  # type: Tuple[Fault, ...]
+        return DrainReason("command", command, text, user, time, faults)
+    code = next((code for begin, code in _SLURM.items() if text.startswith(begin)), "")
+    code = "mismatch" if _MISMATCH.match(text) else code
+    faults = (Fault(code, text),) if code else ()
+    return DrainReason("slurm" if code else "person", "", text, user, time, faults)
 
 
-def _parse_faults(text: str) -> str:
+def _parse_faults(text: str) -> Iterator[Fault]:
+    """Each fault that the health program names."""
+    for part in filter(None, _NEXT_FAULT.split(text)):
+        match = _FAULT.match(part)
+        yield Fault(match.group().replace(" ", "-") if match else "other", part)
+
+
+def _health_text(text: str) -> str:
     """The faults in a reason of the health program; empty where it is not its own."""
     match = _HEALTH.fullmatch(text)
     if not match or hashlib.sha256(match.group(1).encode()).hexdigest()[:8] != match.group(2):

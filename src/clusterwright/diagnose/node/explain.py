@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from clusterwright.check.drains import drain
@@ -12,19 +11,17 @@ from clusterwright.slurm.drain_reasons import parse_drain_reason
 from clusterwright.slurm.records import Record, clock
 from clusterwright.slurm.states import NodeState, parse_node_state
 
-# By the first words of a reason: the class of the failure. Health's own codes first, then what slurmctld writes, then
-# heal's rules.
+# By the beginning of a reason's code: the class of the failure. Health's own codes first, then those of slurmctld's
+# reasons, then heal's rules.
 _CLASSES = (
     ("gpu-driver", "driver-mismatch"), ("gpu-", "gpu-hardware"), ("mount", "storage-io"),
-    ("disk-full", "storage-full"), ("SlurmdSpoolDir is full", "storage-full"), ("munge", "slurm-auth"),
+    ("disk-full", "storage-full"), ("spool-dir-full", "storage-full"), ("munge", "slurm-auth"),
     ("clock", "time-skew"), ("link", "network-connectivity"),
-    ("network-", "network-connectivity"), ("rdma-", "rdma-config"), ("Not responding", "node-lost"),
-    ("Node unexpectedly rebooted", "node-lost"), ("Kill task failed", "storage-io"), ("Low ", "slurm-config"),
-    ("gres/", "slurm-config"), ("Prolog error", "slurm-config"), ("Epilog error", "slurm-config"),
-    ("Invalid", "slurm-config"), ("ResumeTimeout", "node-lost"),
+    ("network-", "network-connectivity"), ("rdma-", "rdma-config"), ("not-responding", "node-lost"),
+    ("unexpected-reboot", "node-lost"), ("kill-task-failed", "storage-io"), ("mismatch", "slurm-config"),
+    ("hooks", "slurm-config"), ("invalid", "slurm-config"), ("resume-timeout", "node-lost"),
     ("host-down", "node-lost"), ("rebooted", "node-lost"), ("slurmd", "node-lost"), ("stuck", "storage-io"),
 )  # fmt: skip
-_HEAL = re.compile(r"wright: heal #\d+ (\w+)")  # what heal drained it for, by the name of its rule
 _WHO_ZH = {
     "health": "它自己的健康检查程序", "hooks": "Slurm (其 prolog 或 epilog 拒绝)", "command": "wright 的一条命令",
     "slurm": "Slurm", "person": "",
@@ -43,11 +40,7 @@ class NodeExplanation:
     mend: Words
     evidence: str
     out: bool
-
-    @property
-    def unheard(self) -> bool:
-        """Whether all that Slurm knows is that it does not hear of it."""
-        return self.mode == "node/not-heard" or "Reason=Not responding" in self.evidence
+    unheard: bool = False  # all that Slurm knows is that the node does not respond
 
 
 def explain(record: Record) -> NodeExplanation:
@@ -64,10 +57,8 @@ def explain(record: Record) -> NodeExplanation:
     if not reason:
         return _silent(name, parsed, line)
     found = drain(name, reason)
-    healed = _HEAL.match(found.reason)
-    what = healed[1].replace("_", "-") if healed else found.reason
-    kind = next((kind for begins, kind in _CLASSES if what.startswith(begins)), "other")
     signed = parse_drain_reason(reason)
+    kind = next((kind for begins, kind in _CLASSES if signed.code.startswith(begins)), "other")
     by, when = signed.user, clock(signed.time)
     since = f" since {when}" if when else ""
     cause = Words(
@@ -75,7 +66,8 @@ def explain(record: Record) -> NodeExplanation:
         f"{_WHO_ZH[found.who] or by or '有人'}{f'于 {when} ' if when else ''}使其退出服务: {found.reason}。",
     )
     mend = Words(found.mend, f"按英文提示处理: {found.mend}")
-    return NodeExplanation(name, state, kind, f"node/{found.who}", cause, mend, line, out)
+    unheard = signed.code == "not-responding"
+    return NodeExplanation(name, state, kind, f"node/{found.who}", cause, mend, line, out, unheard)
 
 
 def _silent(name: str, parsed: NodeState, line: str) -> NodeExplanation:
@@ -102,4 +94,6 @@ def _silent(name: str, parsed: NodeState, line: str) -> NodeExplanation:
         f"see whether the host is up (`ssh {name}`), then `systemctl status slurmd` there; {resume}",
         f"看主机是否在线 (`ssh {name}`), 再看那里的 `systemctl status slurmd`; 之后 {resume}",
     )
-    return NodeExplanation(name, state, "node-lost", "node/not-heard", cause, mend, line, out=True)
+    return NodeExplanation(
+        name, state, "node-lost", "node/not-heard", cause, mend, line, out=True, unheard=True
+    )
