@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clusterwright.slurm.drain_reasons import DrainReason, parse_drain_reason
+from clusterwright.slurm.drain_reasons import DrainReason, Fault, parse_drain_reason
 
-# By the first words of what the health program has found (provision/render/hooks).
+# By the beginning of the code of what the health program has found (provision/render/hooks).
 _MENDS = {
     "gpu-file-missing": "`nvidia-modprobe -c 0` makes a missing device file; `dmesg | grep -i xid` for a lost GPU",
     "gpu-driver": "`nvidia-smi` on the host; reboot it if the driver hangs",
@@ -49,7 +50,7 @@ def drain(node: str, reason: str) -> Drain:
 def _words(node: str, found: DrainReason) -> tuple[str, str, str]:
     text, resume = found.text, _RESUME.format(node=node)
     if found.who == "health":
-        return "its health program", text, f"{fault_mend(text)}; {_BACK}"
+        return "its health program", text, f"{fault_mend(found.faults)}; {_BACK}"
     if found.who == "hooks":
         mend = f"`journalctl -t clusterwright -n 20` on the host says why; once that is mended {_BACK}"
         return "Slurm, as its prolog or epilog refused", text, mend
@@ -65,6 +66,7 @@ def _words(node: str, found: DrainReason) -> tuple[str, str, str]:
     return found.user or "a person", text, f"ask {found.user or 'who drained it'}; {resume}"
 
 
-def fault_mend(faults: str) -> str:
-    """What mends the first of some faults that the health program has named."""
-    return next((mend for code, mend in _MENDS.items() if faults.startswith(code)), "mend what it says")
+def fault_mend(faults: Sequence[Fault]) -> str:
+    """What fixes the first of some faults that the health program has named."""
+    first = faults[0].code if faults else ""
+    return next((mend for code, mend in _MENDS.items() if first.startswith(code)), "mend what it says")

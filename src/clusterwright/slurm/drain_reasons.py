@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from typing import Iterator, NamedTuple, Tuple
+from typing import NamedTuple, Tuple
 
 # How the reasons of our own commands and services begin.
 HEAL = "wright: heal"
@@ -75,7 +75,7 @@ def parse_drain_reason(reason: str) -> DrainReason:
     text, user, time = signed.groups() if signed else (reason.strip(), "", "")
     health = _health_text(text)
     if health:
-        return DrainReason("health", "", health, user, time, tuple(_parse_faults(health)))
+        return DrainReason("health", "", health, user, time, parse_faults(health))
     if _HOOKS.match(text):
         return DrainReason("hooks", "", text, user, time, (Fault("hooks", text),))
     command = next((name for begin, name in _COMMANDS.items() if text.startswith(begin)), "")
@@ -89,11 +89,10 @@ def parse_drain_reason(reason: str) -> DrainReason:
     return DrainReason("slurm" if code else "person", "", text, user, time, faults)
 
 
-def _parse_faults(text: str) -> Iterator[Fault]:
+def parse_faults(text: str) -> Tuple[Fault, ...]:
     """Each fault that the health program names."""
-    for part in filter(None, _NEXT_FAULT.split(text)):
-        match = _FAULT.match(part)
-        yield Fault(match.group().replace(" ", "-") if match else "other", part)
+    parts = [(_FAULT.match(part), part) for part in _NEXT_FAULT.split(text) if part]
+    return tuple(Fault(match.group().replace(" ", "-") if match else "other", part) for match, part in parts)
 
 
 def _health_text(text: str) -> str:

@@ -10,6 +10,7 @@ from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.facts.slurm_nodes import slurm_nodes
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.cluster import Cluster
+from clusterwright.slurm.drain_reasons import parse_faults
 from clusterwright.slurm.nodes import Node
 
 _WANT = "a node that takes jobs"
@@ -57,5 +58,5 @@ def _in_use(host: str, node: Node) -> Verdict:
         saw=f"takes jobs in spite of a fault, as enough hosts are drained already: {faults}",
         want="at most slurm.most_drained_percent of the hosts with faults",
         subject=host,
-        mend=f"{fault_mend(faults)}; where many hosts say the same, see first what they have in common",
+        mend=f"{fault_mend(parse_faults(faults))}; where many hosts say the same, see first what they have in common",
     )
