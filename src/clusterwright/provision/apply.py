@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from clusterwright.config.cluster import Cluster
@@ -66,7 +67,7 @@ def apply(
     given = given_for(cluster, source)
     work = Work(
         cluster, given.source, remote, clock, stamp(clock),
-        resources=lambda host: wanted(cluster, cluster.host(host), given),
+        resources=cache(lambda host: wanted(cluster, cluster.host(host), given)),
         shared=tuple(given.payload.values()),
     )  # fmt: skip
     hosts = [host.name for host in cluster.hosts() if only is None or host.name in only]

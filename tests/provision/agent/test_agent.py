@@ -279,7 +279,7 @@ def test_the_agent_is_readable_for_python_3_6(name, text):
 
 def test_nothing_of_the_bundle_is_on_the_command_line():
     """Only the loader is: everybody on the host can read a command line."""
-    data = bundle(Order("check", "c", "1"), [file(content="hidden")], [])
+    data = bundle(Order("check", "c", "1"), [file(content="hidden")])
 
     assert "hidden" not in program_command()
     assert base64.b64encode(b"hidden") not in data  # and it travels compressed

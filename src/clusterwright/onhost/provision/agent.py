@@ -121,7 +121,6 @@ def settle(host: Host, changes: List[Json], journal: "IO[str]") -> Optional[Chan
 @step("keep for rollback")
 def keep(host: Host, changes: List[Json]) -> None:
     """All that is about to change, as it is now."""
-    known = len(host.kept)
     by_name = {resource["id"]: resource for resource in host.resources}
     for change in changes:
         undo.keep_change(host, change, by_name.get(change["id"]))
@@ -133,7 +132,7 @@ def keep(host: Host, changes: List[Json]) -> None:
     names = [name for name in names if "unit:" + name not in host.kept]
     states = units.show([name for name in names if name not in host.states])
     undo.keep_units(host, {name: states.get(name) or host.states[name] for name in names})
-    undo.settle(host, known)
+    undo.settle(host)
 
 
 def steps(host: Host, changes: List[Json], make: Make, journal: "IO[str]") -> None:
@@ -221,7 +220,7 @@ def write_receipt(host: Host, changes: List[Json]) -> None:
     receipt = undo.receipt_before(host, back) if back else receipt_of(host)
     same = all(host.receipt.get(key) == receipt.get(key) for key in ("files", "units", "wanted"))
     if changes or not same:
-        write_private(host.at(STATE + "/receipt.json"), json.dumps(receipt, indent=1).encode())
+        write_private(host.at(STATE + "/receipt.json"), json.dumps(receipt).encode())
     if host.interrupted or changes:
         os.unlink(host.at(STATE + "/journal.jsonl"))
     undo.prune(host)
@@ -274,7 +273,8 @@ def act(bundle: Json) -> Json:
     host = Host(bundle)
     answer = {"facts": facts(host), "changes": [], "notes": host.notes, "error": "", "stale": False}  # type: Json
     try:
-        with_lock(host, answer)
+        with step("other"):
+            with_lock(host, answer)
     except (ChangeError, OSError) as why:
         answer["error"], answer["blame"] = troubles.told(host, why)
     answer["timings"] = rows()

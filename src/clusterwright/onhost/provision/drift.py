@@ -16,7 +16,9 @@ AS_IT_FOLLOWS = ("systemd", "gone", "gone-unit", "gone-user")  # kinds of change
 
 def digests(host: Host) -> Dict[str, str]:
     """What is wanted now, resource by resource; what only orders them is left out."""
-    return {resource["id"]: digest(resource) for resource in host.resources}
+    if host.digests is None:
+        host.digests = {resource["id"]: digest(resource) for resource in host.resources}
+    return host.digests
 
 
 def digest(resource: Json) -> str:

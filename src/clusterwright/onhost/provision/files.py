@@ -5,6 +5,7 @@ Standard library only, Python 3.6 or later.
 
 import base64
 import collections
+import functools
 import grp
 import hashlib
 import os
@@ -22,12 +23,24 @@ DIFF_LINES = 120  # a longer diff is cut: it is for reading; `sum` is for compar
 
 def content_of(resource: Json) -> bytes:
     """The bytes wanted."""
-    return base64.b64decode(resource["content"])
+    return _decoded(str(resource["content"]))
+
+
+@functools.lru_cache(maxsize=None)
+def _decoded(content: str) -> bytes:
+    return base64.b64decode(content)
+
+
+@functools.lru_cache(maxsize=None)
+def _sum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def owner_of(path: str) -> str:
     """Owner and group by name, or by number where they have none."""
     status = os.lstat(path)
+    if status.st_uid == status.st_gid == 0:  # nearly all that is ours: no name service is asked
+        return "root:root"
     try:
         owner = pwd.getpwuid(status.st_uid).pw_name
     except KeyError:
@@ -50,8 +63,8 @@ def set_rights(path: str, resource: Json) -> None:
     """Owner first: chown clears setuid bits that the mode may ask for."""
     owner, group = resource["owner"], resource["group"]  # names, or the numbers of what was there before
     try:
-        uid = owner if isinstance(owner, int) else pwd.getpwnam(owner).pw_uid
-        gid = group if isinstance(group, int) else grp.getgrnam(group).gr_gid
+        uid = owner if isinstance(owner, int) else 0 if owner == "root" else pwd.getpwnam(owner).pw_uid
+        gid = group if isinstance(group, int) else 0 if group == "root" else grp.getgrnam(group).gr_gid
     except KeyError as why:
         raise ChangeError(f"{why}; is its package installed?") from why
     os.chown(path, uid, gid)
@@ -81,7 +94,7 @@ def lines_of(path: str, before: List[str], after: List[str]) -> List[str]:
 
 def receipt_row(resource: Json) -> Json:
     """What the receipt keeps of a file that we wrote."""
-    row = {"sha256": hashlib.sha256(content_of(resource)).hexdigest(), "mode": f"{resource['mode']:04o}"}
+    row = {"sha256": _sum(content_of(resource)), "mode": f"{resource['mode']:04o}"}
     return dict(row, secret=resource["secret"]) if resource["secret"] else row
 
 

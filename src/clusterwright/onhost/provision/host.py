@@ -62,6 +62,8 @@ class Host:
         self.touched: Set[str] = set()  # folders in which a name has changed
         self.states = {}  # type: Json  # of units, as the plan saw them
         self.kept: Set[str] = set()  # what this apply has kept of the host as it was
+        self.digests: Optional[Dict[str, str]] = None  # of the resources, once they are worked out
+        self.unwritten: List[str] = []  # lines of what was kept, not on disk yet
         self.answers = {}  # type: Json  # of the daemon that keeps the accounts
         self.interrupted = read(self.at(STATE + "/journal.jsonl")) is not None
 

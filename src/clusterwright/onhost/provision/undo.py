@@ -75,17 +75,19 @@ def keep_units(host: Host, states: Json) -> None:
 
 
 def keep(host: Host, row: Json) -> None:
-    """One line; what was kept first in an apply is what was there before it."""
+    """One line, once `settle` writes it; what was kept first in an apply is what was there before it."""
     if row["id"] in host.kept:
         return
-    with open(host.at(f"{UNDO}/{host.bundle['when']}/before.jsonl"), "a") as file:
-        file.write(json.dumps(row) + "\n")
+    host.unwritten.append(json.dumps(row) + "\n")
     host.kept.add(row["id"])
 
 
-def settle(host: Host, known: int) -> None:
-    """What was kept is on disk, if any of it is newer than `known` rows."""
-    if len(host.kept) > known:
+def settle(host: Host) -> None:
+    """What was kept is on disk."""
+    if host.unwritten:
+        with open(host.at(f"{UNDO}/{host.bundle['when']}/before.jsonl"), "a") as file:
+            file.writelines(host.unwritten)
+        host.unwritten.clear()
         sync_disk(host.at(UNDO))
 
 

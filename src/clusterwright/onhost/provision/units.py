@@ -115,7 +115,9 @@ def expect_running(
         with step("wait for units to settle"):
             time.sleep(wait_s)
     trouble = None
-    for name, state in show(names).items():
+    with step("see that units run"):
+        states = show(names)
+    for name, state in states.items():
         if state.get("ActiveState") != "active":
             log = run(["journalctl", "--no-pager", "--lines", "8", "--output", "cat", "--unit", name]).stdout
             words = f"{name} is {state.get('ActiveState')} after its start; its last words:\n{log}"
