@@ -30,7 +30,7 @@ KEPT = (
 ANSWER_S = 120  # a daemon that has not answered by then is asked about
 CONVERT_S = 3600  # slurmdbd rewrites its tables first; Slurm's own page speaks of hours for millions of jobs
 TRIES = 10
-VERSION = "scontrol --version"  # of the client programs, which are of the same packages as the daemons
+VERSION = client.line(client.version())
 
 # Read before it counts: the dump to its last line, the copy to its end, with the jobs in it.
 # MariaDB 10.3 (RHEL 8) has the older name.
@@ -251,7 +251,7 @@ def _slurmdbd(task: Upgrade, step: Step) -> None:
     def wrong() -> str:
         if not task.has_new(host):
             return f"{host} does not have Slurm {task.wanted}"
-        done = task.run(host, "sacctmgr --noheader --parsable2 show cluster format=cluster")
+        done = task.run(host, client.line(client.clusters()))
         return "" if done.ok and done.out.strip() else f"slurmdbd does not answer: {done.last_lines(2)}"
 
     until(task, step, wrong, CONVERT_S)
@@ -285,7 +285,7 @@ def _slurmd(task: Upgrade, step: Step) -> None:
 
 def _clients(task: Upgrade, step: Step) -> None:
     def wrong() -> str:
-        silent = [host for host in step.hosts if not task.run(host, "sinfo --noheader").ok]
+        silent = [host for host in step.hosts if not task.run(host, client.line(client.node_states())).ok]
         return f"sinfo does not answer on {fold(silent)}" if silent else ""
 
     until(task, step, wrong)

@@ -15,9 +15,14 @@ def line(argv: Iterable[str]) -> str:
     )
 
 
+def show(kind: str, *words: str) -> List[str]:
+    """Records of a kind, one a line: node, job, partition, reservation, licenses, assoc_mgr."""
+    return ["scontrol", "show", kind, "-o", *words]
+
+
 def show_nodes(names: Sequence[str] = ()) -> List[str]:
     """For nodes.parse_nodes: these nodes, else all."""
-    return ["scontrol", "show", "node", "-o", *([",".join(names)] if names else [])]
+    return show("node", *([",".join(names)] if names else []))
 
 
 def node_states(names: Sequence[str] = (), partition: str = "") -> List[str]:
@@ -30,6 +35,16 @@ def node_states(names: Sequence[str] = (), partition: str = "") -> List[str]:
 def queue(fields: Sequence[str], states: str = "all") -> List[str]:
     """For jobs.parse_queue: jobs in these states; those that have ended lately are among `all`."""
     return ["squeue", "--noheader", "--all", "--states=" + states, "--format=" + queue_format(fields)]
+
+
+def queue_of_tasks(fields: Sequence[str]) -> List[str]:
+    """For jobs.parse_queue: jobs that have not ended, each task of an array by itself."""
+    return ["squeue", "--noheader", "--all", "--array", "--format=" + queue_format(fields)]
+
+
+def expected_start(job: str) -> List[str]:
+    """Id, start and planned nodes of a job that waits; it makes the backfill scheduler work."""
+    return ["squeue", "--noheader", "--start", "-j", job, "--format=%i|%S|%Y"]
 
 
 def jobs_on(names: Sequence[str]) -> List[str]:
@@ -46,17 +61,42 @@ def jobs_on(names: Sequence[str]) -> List[str]:
 
 def show_job(job: str) -> List[str]:
     """One record."""
-    return ["scontrol", "show", "job", "-o", job]
+    return show("job", job)
 
 
 def show_reservations() -> List[str]:
     """A record for each."""
-    return ["scontrol", "show", "reservation", "-o"]
+    return show("reservation")
 
 
 def show_hostnames(hostlist: str) -> List[str]:
     """The hosts of a hostlist, one a line."""
     return ["scontrol", "show", "hostnames", hostlist]
+
+
+def version() -> List[str]:
+    """The release of the client programs, which are of the same packages as the daemons."""
+    return ["scontrol", "--version"]
+
+
+def ping() -> List[str]:
+    """Whether each slurmctld answers; it waits MessageTimeout, 10 s by default."""
+    return ["scontrol", "ping"]
+
+
+def clusters() -> List[str]:
+    """Names of the clusters that slurmdbd knows."""
+    return ["sacctmgr", "--noheader", "--parsable2", "show", "cluster", "format=cluster"]
+
+
+def associations(which: str, fields: str) -> List[str]:
+    """Associations of slurmdbd, those of `cluster=NAME` or `user=NAME`, their fields with a bar between them."""
+    return ["sacctmgr", "-nP", "show", "assoc", which, "format=" + fields]
+
+
+def accounting(jobs: str, fields: str, *flags: str) -> List[str]:
+    """What slurmdbd has of jobs and their steps, fields with a bar between them."""
+    return ["sacct", "-P", *flags, "-j", jobs, "-o", fields]
 
 
 def show_config() -> List[str]:

@@ -71,7 +71,9 @@ def sort(text: str, wanted: Iterable[str]) -> Hosts:
 
 def _is_coming(state: NodeState) -> bool:
     """True when slurmctld has just started and not heard of it yet; where it never does, it is down soon."""
-    return state.base == "UNKNOWN" or state.text == "IDLE+NOT_RESPONDING"
+    return state.base == "UNKNOWN" or (
+        state.base == "IDLE" and len(state.flags) == 1 and not state.is_responding
+    )
 
 
 def holders(jobs: Iterable[Job], hosts: Iterable[str]) -> str:

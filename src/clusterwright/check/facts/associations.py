@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from clusterwright.check.fact import Want, fact
+from clusterwright.slurm import client
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +19,8 @@ class Associations:
 
 
 def _ask(want: Want) -> Sequence[str]:
-    return (
-        "sh",
-        "-c",
-        f"sacctmgr -nP show assoc cluster={want.cluster.name} format=Account,User,Fairshare 2>&1",
-    )
+    argv = client.associations(f"cluster={want.cluster.name}", "Account,User,Fairshare")
+    return ("sh", "-c", f"{client.line(argv)} 2>&1")
 
 
 @fact(_ask, limit_s=20, codes=(0, 1))  # sacctmgr itself waits MessageTimeout, 10 s by default

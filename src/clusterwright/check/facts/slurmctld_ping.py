@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from clusterwright.check.fact import fact
+from clusterwright.slurm import client
 
 _LINE = re.compile(r"Slurmctld\((\w+)\) at (\S+) is (UP|DOWN)")
 
 
-@fact("scontrol", "ping", limit_s=10, codes=(0, 1))  # scontrol itself waits MessageTimeout, 10 s by default
+@fact(*client.ping(), limit_s=10, codes=(0, 1))
 def slurmctld_ping(out: str) -> dict[str, bool]:
     """By control host, the primary first: True when its slurmctld answers this host."""
     found = {match[2]: match[3] == "UP" for match in _LINE.finditer(out)}

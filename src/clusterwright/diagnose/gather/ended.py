@@ -21,6 +21,7 @@ from clusterwright.edge.bundler import RUN_TEXTS
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote, fan_out
+from clusterwright.slurm import client
 from clusterwright.slurm.records import Record
 
 MOST_HOSTS = (
@@ -31,15 +32,15 @@ _COLUMNS = "JobID,JobName,State,ExitCode,DerivedExitCode,NodeList,Start,End,Elap
 _ASK = """
 part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null; }}
 part now date '+%s %Y-%m-%dT%H:%M:%S'
-part job scontrol show job -o {job}
-part sacct sacct -P -D -j {job} -o {columns}
-part line sacct -X -P -n -j {job} -o WorkDir,SubmitLine
+part job {job}
+part sacct {records}
+part line {line}
 export SLURM_TIME_FORMAT=%s
-part window sacct -X -P -n -D -j {job} -o Start,End,NodeList,JobID
-part times scontrol show job -o {job}
+part window {window}
+part times {job}
 unset SLURM_TIME_FORMAT
-part nodes scontrol show node -o
-log=$(scontrol show config 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
+part nodes {nodes}
+log=$({config} 2>/dev/null | sed -n 's/^SlurmctldLogFile *= *//p')
 part slurmctld sh -c 'journalctl -u slurmctld -q --no-pager -o short-iso -n 20000; tail -n 20000 "$0"' "$log"
 """
 _ON_HOST = """
@@ -73,7 +74,7 @@ def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
     """
     files = _files(remote, control, runs, job, ())
     ids = [str(one) for one in files.get("jobs", [])] or [job]
-    command = _ASK.format(job=shlex.quote(",".join(ids)), columns=_COLUMNS)
+    command = _ask(",".join(ids))
     asked = sections(
         checked(Host(remote, control).run(f"sh -c {shlex.quote(command)}"), control, "sacct").out
     )
@@ -87,6 +88,18 @@ def gather(remote: Remote, control: str, runs: str, job: str) -> Gathered:
     stand = live(remote, when.hosts, ids[-1]) if state == "RUNNING" else ()
     sources = (*_of_files(files), *of_slurm(asked, ids, when), *sources_of(texts), *seen, *stand)
     return Gathered(sources, state, when.hosts, silent, str(files["run"]), tuple(files["events"]))
+
+
+def _ask(jobs: str) -> str:
+    asked = {
+        "job": client.show_job(jobs),
+        "records": client.accounting(jobs, _COLUMNS, "-D"),
+        "line": client.accounting(jobs, "WorkDir,SubmitLine", "-X", "-n"),
+        "window": client.accounting(jobs, "Start,End,NodeList,JobID", "-X", "-n", "-D"),
+        "nodes": client.show_nodes(),
+        "config": client.show_config(),
+    }
+    return _ASK.format(**{name: client.line(argv) for name, argv in asked.items()})
 
 
 def _files(remote: Remote, control: str, runs: str, job: str, named: Sequence[str]) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from clusterwright.edge.processes import Done
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.monitor.picture import JobView
+from clusterwright.slurm import client
 
 ROOT = "root"
 LINES = 200  # of what a job printed
 CANCEL_S = 90.0  # the ranks of a run are given 40 s to save
 _ID = re.compile(r"\d+(?:[_+]\d+)?")
-_OUTPUT = """out=$(scontrol show job -o {job} | sed -n '1s/.* StdOut=\\([^ ]*\\).*/\\1/p'); \
+_OUTPUT = """out=$({job} | sed -n '1s/.* StdOut=\\([^ ]*\\).*/\\1/p'); \
 [ -n "$out" ] || {{ echo "Slurm does not say where it prints" >&2; exit 1; }}; tail -n {lines} -- "$out\""""
 
 
@@ -38,7 +39,7 @@ class ByShell:
             command = program_command("cancel", self._runs, job.run.name)
             done = self._as_user(command, program_input(RUNS), CANCEL_S)
         else:
-            done = self._as_user(f"scancel {_these(job)}", b"", 30)
+            done = self._as_user(client.line(client.cancel(_these(job))), b"", 30)
         return slurm.checked(done, self._host, "scancel").out
 
     def output(self, job: JobView) -> str:
@@ -51,7 +52,9 @@ class ByShell:
             command = program_command("logs", self._runs, job.run.name, "once")
             done = self._as_user(f"{command} | tail -n {LINES}", program_input(RUNS), 60)
         else:
-            done = self._as_user(_OUTPUT.format(job=number(job), lines=LINES), b"", 30)
+            done = self._as_user(
+                _OUTPUT.format(job=client.line(client.show_job(number(job))), lines=LINES), b"", 30
+            )
         return slurm.checked(done, self._host, "tail").out
 
     def why(self, job: JobView) -> str:
@@ -70,9 +73,9 @@ class ByShell:
         return done
 
 
-def _these(job: JobView) -> str:
+def _these(job: JobView) -> list[str]:
     """What scancel is told; of an array that waits, only the tasks that wait."""
-    return f"--state=PENDING {number(job)}" if "[" in job.id else number(job)
+    return ["--state=PENDING", number(job)] if "[" in job.id else [number(job)]
 
 
 def number(job: JobView) -> str:

@@ -1,0 +1,62 @@
+"""Slurm has a room of its own: what it prints is read there, and its command lines are made there."""
+
+import ast
+import re
+
+PROGRAMS = "scontrol|squeue|sinfo|sacct|sacctmgr|sbatch|srun|scancel|salloc|sdiag|sshare|sprio|sreport|sstat"
+COMMAND = re.compile(
+    rf"(?:^|[\s;&|(`])(?:{PROGRAMS})(?:\s+(?:-|\$|\"|show|update|delete|hold|release|requeue|reconfigure|ping|modify|add)|$)"
+)
+ROOMS = ("slurm/", "provision/render/", "provision/roles/", "onhost/")
+MOST_FILES = 39  # with command lines of Slurm's elsewhere, most of them in sentences for people; falls
+
+FLAG = re.compile(
+    r"(?<![\w=])(NOT_RESPONDING|DRAIN|DRAINED|DRAINING|POWERED_DOWN|POWERING_DOWN|POWERING_UP|MAINT|MAINTENANCE"
+    r"|INVAL|INVALID_REG|REBOOT_ISSUED|REBOOT_REQUESTED)(?!\w)"
+)
+# What slurm.conf and reservations call by the same words, and a page that shows a state.
+NOT_NODES = {
+    "diagnose/pending/reasons/nodes.py", "onhost/provision/reservations.py", "provision/render/reservations.py",
+    "provision/render/slurm_releases.py", "monitor/web/compact.py",
+}  # fmt: skip
+
+
+def texts(tree):
+    """String constants of a module without docstrings, and the words of its lists as one text."""
+    bodies = [
+        node.body[0] for node in ast.walk(tree) if isinstance(getattr(node, "body", None), list) and node.body
+    ]
+    docs = {id(first.value) for first in bodies if isinstance(first, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.value
+        elif isinstance(node, ast.List | ast.Tuple | ast.Call):
+            items = node.args if isinstance(node, ast.Call) else node.elts
+            yield " ".join(
+                item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)
+            )
+
+
+def naming(source, pattern, rooms):
+    """Modules outside these rooms with a text that the pattern finds, other than a program's bare name."""
+    outside = (module for module in source if not module.inside.startswith(rooms))
+    bare = re.compile(PROGRAMS)
+    return [
+        module.inside
+        for module in outside
+        if any(pattern.search(text) and not bare.fullmatch(text) for text in texts(module.tree))
+    ]
+
+
+def test_commands_of_slurm_are_made_in_its_room(source):
+    """A command line elsewhere is one that nobody finds when a release changes it."""
+    found = naming(source, COMMAND, ROOMS)
+
+    assert len(found) <= MOST_FILES, "\n".join(found)
+
+
+def test_flags_of_a_node_are_read_in_its_room(source):
+    """Whoever wants to know a node's state asks slurm.states."""
+    found = naming(source, FLAG, ("slurm/",))
+
+    assert set(found) <= NOT_NODES
