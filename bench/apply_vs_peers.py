@@ -31,7 +31,7 @@ from clusterwright.config.site import Lab
 from clusterwright.edge.ssh import fan_out
 from clusterwright.edge.trees import write_files
 from clusterwright.lab import cgroups
-from clusterwright.lab.limits import INOTIFY, INOTIFY_PER_HOST
+from clusterwright.lab.up import INOTIFY, INOTIFY_PER_HOST
 from clusterwright.provision.apply import apply, given_for, remote_of
 from clusterwright.provision.export.export import export
 from clusterwright.provision.export.fold import places

@@ -25,7 +25,7 @@ MODEL, SYSTEM = "megatron-5B", "a100_80g"
 OURS = """
 import json, sys, time
 from clusterwright import catalog
-from clusterwright.catalog.model import Architecture
+from clusterwright.catalog.records import Architecture
 from clusterwright.plan.machines import Wiring, machine
 from clusterwright.plan.run import Offload, Training
 from clusterwright.plan.search import Options, search

@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.catalog import gpus
-from clusterwright.catalog.copies import copies, pcie_bytes_per_s
+from clusterwright.catalog.gpus import copies, pcie_bytes_per_s
 
 
 def test_every_row_is_of_a_gpu_we_know():

@@ -1,7 +1,7 @@
 """Double-precision rates."""
 
 from clusterwright.catalog import gpus
-from clusterwright.catalog.fp64 import fp64
+from clusterwright.catalog.gpus import fp64
 
 
 def test_every_row_is_of_a_gpu_we_know():

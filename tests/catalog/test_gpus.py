@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.catalog import Own, gpu, gpus
-from clusterwright.catalog.gpu import Gpu
+from clusterwright.catalog.records import Gpu
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import WrightError
 

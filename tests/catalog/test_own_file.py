@@ -4,7 +4,8 @@ import pytest
 
 from clusterwright.catalog import architecture, gpu, parts
 from clusterwright.catalog.own_file import load
-from clusterwright.catalog.prices import Deal, price
+from clusterwright.catalog.prices import price
+from clusterwright.catalog.records import Deal
 from clusterwright.errors import WrightError
 from clusterwright.plan.parameters import count
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterwright.catalog import Own, gpu, parts
-from clusterwright.catalog.prices import Deal, Price, age_warning, one_currency, price, prices
+from clusterwright.catalog.prices import age_warning, one_currency, price, prices
+from clusterwright.catalog.records import Deal, Price
 from clusterwright.errors import WrightError
 
 KNOWN = {

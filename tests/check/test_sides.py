@@ -2,8 +2,8 @@
 
 import pytest
 
+from clusterwright.check.judging import sided
 from clusterwright.check.registry import choose
-from clusterwright.check.sides import sided
 from clusterwright.check.verdict import Status, Verdict
 
 (MEMORY,) = choose(["memory_present"])

@@ -1,6 +1,6 @@
 """Which numbers of a check's file are told, and with which words."""
 
-from clusterwright.check.thresholds import thresholds
+from clusterwright.check.reference import thresholds
 
 FILE = """
 from units import GB

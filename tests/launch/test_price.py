@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.catalog.prices import Deal, price
+from clusterwright.catalog.prices import price
+from clusterwright.catalog.records import Deal
 from clusterwright.config.load import load_cluster
 from clusterwright.launch.price import hourly
 

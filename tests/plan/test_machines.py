@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.catalog.gpu import Gpu
+from clusterwright.catalog.records import Gpu
 from clusterwright.config.load import load_cluster
 from clusterwright.config.nodes import Gpus
 from clusterwright.errors import WrightError

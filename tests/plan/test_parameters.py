@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.catalog.model import Architecture
+from clusterwright.catalog.records import Architecture
 from clusterwright.plan.parameters import count, padded_vocab
 
 DEEPSEEK = {

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.runtime.rounds import Rounds
+from clusterwright.runtime.boundary import Rounds
 
 HEARD_S, MOST = 0.25, 16
 

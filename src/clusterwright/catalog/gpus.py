@@ -1,13 +1,14 @@
-"""The GPUs of data/gpus.csv, by name."""
+"""GPUs by name, and what data files say of them beside their row: fp64 rates, copies, NVSwitch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 
-from clusterwright.catalog.gpu import Gpu
 from clusterwright.catalog.gpu_names import Kind, choose
 from clusterwright.catalog.own import Own, named
+from clusterwright.catalog.records import Gpu
 from clusterwright.catalog.rows import number, rows
 from clusterwright.errors import EXIT_USAGE, WrightError
 
@@ -81,3 +82,93 @@ def _unknown(name: str, known: list[str]) -> WrightError:
     meant = f"did you mean {' or '.join(f'`{each}`' for each in close)}? " if close else ""
     mend = f"{meant}All: wright plan catalog gpus; one of your own: docs/guides/own-hardware.md"
     return WrightError.of("unknown-gpu", f"no GPU is called `{name}`", mend, exit_code=EXIT_USAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fp64:
+    """Peak FLOP/s of one GPU; `matrix` 0 where it has no double-precision matrix units."""
+
+    vector: float
+    matrix: float
+    source: str
+
+
+@cache
+def fp64() -> Mapping[str, Fp64]:
+    """By the name of the GPU; a GPU that is not here was not looked up."""
+    return {
+        row["gpu"]: Fp64(
+            number(row, "fp64_tflops", 1e12), number(row, "fp64_matrix_tflops", 1e12), row["source"]
+        )
+        for row in rows("fp64")
+    }
+
+
+# x16, one direction, by generation (PCI-SIG): encoded bits are counted out, headers of packets are not.
+PCIE_BYTES_PER_S = {3: 15.75e9, 4: 31.5e9, 5: 63e9, 6: 121e9}
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Least bytes/s, one direction: with the host's memory, with a peer by NVLink, and of a port into it (GPUDirect).
+
+    `gdr_share` is of the port's line.
+    """
+
+    host_bytes_per_s: float
+    peer_bytes_per_s: float
+    gdr_share: float
+    source: str
+
+
+@cache
+def copies() -> Mapping[str, Copies]:
+    """By the name of the GPU; a GPU that is not here was not looked up."""
+    return {row["gpu"]: _read_copies(row) for row in rows("gpu_copies")}
+
+
+def pcie_bytes_per_s(gpu: Gpu) -> float:
+    """Of its sixteen lanes; 0 where its generation is not known."""
+    return PCIE_BYTES_PER_S.get(gpu.pcie_gen, 0.0)
+
+
+def _read_copies(row: dict[str, str]) -> Copies:
+    gdr = number(row, "gdr_gbit_per_s") / number(row, "gdr_port_gbit_per_s")
+    host, peer = number(row, "host_gbyte_per_s", 1e9), number(row, "peer_gbyte_per_s", 1e9)
+    return Copies(host, peer, gdr, row["source"])
+
+
+# NVIDIA: "Transitions fully towards open-source GPU kernel modules" (2024-07): not before Turing.
+CLOSED_ONLY = frozenset({"Pascal", "Volta"})
+# Same: Grace Hopper and Blackwell run the open ones alone.
+OPEN_ONLY = frozenset({"Blackwell", "Blackwell Ultra"})
+_BOARD = 8  # HGX A100, H100, B200: 8 GPUs behind switches; boards of 4 join them directly (fabric manager user guide)
+_DGX_2 = 16  # V100: 8 are joined directly (DGX-1), 16 by switches
+
+
+def architecture(model: str) -> str:
+    """The generation of an NVIDIA GPU; empty for another vendor's, or one that the catalog does not have."""
+    try:
+        found = gpu(model)
+    except WrightError:
+        return ""
+    return found.arch if found.vendor == "NVIDIA" else ""
+
+
+def vendor(model: str) -> str:
+    """Who makes it; NVIDIA where the catalog does not have it, as most do."""
+    try:
+        return gpu(model).vendor
+    except WrightError:
+        return "NVIDIA"
+
+
+def has_nvswitch(model: str, count: int, *, nvlink: bool) -> bool:
+    """True where so many, all joined by NVLink, can only be joined by switches that the host itself sets up."""
+    arch = architecture(model)
+    return bool(arch) and nvlink and count >= (_DGX_2 if arch in CLOSED_ONLY else _BOARD)
+
+
+def takes_open_modules(model: str) -> bool:
+    """True from Turing on; a GPU that the catalog does not have is newer than those that do not."""
+    return architecture(model) not in CLOSED_ONLY

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.catalog.hf_families import FAMILIES, TEXT_OF, Family
-from clusterwright.catalog.model import Architecture
 from clusterwright.catalog.models import architecture
 from clusterwright.catalog.own import Own
+from clusterwright.catalog.records import Architecture
 from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError, did_you_mean
 
 _LETTERS = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}

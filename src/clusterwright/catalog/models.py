@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from clusterwright.catalog.model import Architecture
 from clusterwright.catalog.model_names import choose, tokens
 from clusterwright.catalog.own import Own, named
+from clusterwright.catalog.records import Architecture
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import EXIT_USAGE, WrightError
 

@@ -8,10 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.gpu import Gpu
-    from clusterwright.catalog.model import Architecture
-    from clusterwright.catalog.parts import Cable, Nic, Server, Storage, Switch
-    from clusterwright.catalog.prices import Price
+    from clusterwright.catalog.records import Architecture, Cable, Gpu, Nic, Price, Server, Storage, Switch
 
 Row = TypeVar("Row")
 

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.catalog import parts, quantities
-from clusterwright.catalog.gpu import Gpu
 from clusterwright.catalog.gpus import gpu
-from clusterwright.catalog.model import Architecture
 from clusterwright.catalog.own import Own
 from clusterwright.catalog.own_keys import PRICE_KEYS, TABLES, Key, Table
-from clusterwright.catalog.prices import Deal, Price
+from clusterwright.catalog.records import Architecture, Deal, Gpu, Price
 from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError, did_you_mean
 from clusterwright.units import QuantityError
 

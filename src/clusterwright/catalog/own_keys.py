@@ -7,10 +7,9 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from clusterwright.catalog import parts, quantities
-from clusterwright.catalog.gpu import Gpu
 from clusterwright.catalog.gpus import gpu
-from clusterwright.catalog.model import Architecture
 from clusterwright.catalog.models import architecture
+from clusterwright.catalog.records import Architecture, Gpu
 
 _OF_TYPE: Mapping[str, Callable[[Any], Any]] = {
     "int": quantities.whole, "bool": quantities.flag, "str": quantities.text,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clusterwright.catalog.own import named, slug
+from clusterwright.catalog.records import Cable, Nic, Server, Storage, Switch
 from clusterwright.catalog.rows import number, rows
 from clusterwright.errors import EXIT_USAGE, WrightError
 
@@ -15,82 +15,6 @@ if TYPE_CHECKING:
     from clusterwright.catalog.own import Own
 
 Part = TypeVar("Part")
-
-
-@dataclass(frozen=True, slots=True)
-class Nic:
-    """One network card."""
-
-    name: str
-    protocols: tuple[str, ...]  # infiniband, ethernet (RoCE too), omnipath
-    ports: int
-    port_bits_per_s: float
-    pcie_gen: int = 0
-    power_w: float = 0.0  # 0: not known
-    vendor: str = ""
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """One model of switch."""
-
-    name: str
-    protocol: str  # infiniband, ethernet
-    ports: int
-    port_bits_per_s: float
-    latency_s: float = 0.0  # port to port; 0: not known
-    power_w: float = 0.0  # typical, without optics; 0: not known
-    vendor: str = ""
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Cable:
-    """A class of cable for one rate: copper (DAC), active optical (AOC), or two transceivers and a fibre (SR, DR)."""
-
-    name: str
-    medium: str
-    bits_per_s: float
-    reach_m: float
-    end_power_w: float = 0.0  # drawn at each end
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Storage:
-    """A drive, or one server of a storage system."""
-
-    name: str
-    kind: str  # drive, system
-    read_bytes_per_s: float
-    write_bytes_per_s: float
-    read_iops: float = 0.0  # of 4 KiB, random
-    latency_s: float = 0.0
-    capacity_bytes: float = 0.0  # 0: as many drives as one puts in
-    power_w: float = 0.0
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A whole node, or a rack where GPUs come by the rack; parts by their names in the catalog."""
-
-    name: str
-    scenario: str  # training, science, inference
-    gpu: str
-    gpus: int
-    cpu: str
-    cpus: int
-    cores: int  # of all CPUs
-    memory_bytes: float
-    drives: int
-    drive: str
-    nic: str  # of the compute network
-    nics: int
-    power_w: float  # under load
-    height_u: int = 0
-    source: str = ""
 
 
 @cache

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
+from clusterwright.catalog.records import Deal, Price
 from clusterwright.catalog.rows import rows
 from clusterwright.errors import EXIT_USAGE, Finding, Place, WrightError
 
@@ -15,31 +14,6 @@ if TYPE_CHECKING:
     from clusterwright.catalog.own import Own
 
 OLD_AFTER_MONTHS = 6  # prices of rented H100s fell by 44% within one (AWS, June 2025)
-
-
-class Deal(StrEnum):
-    """How one comes by it."""
-
-    OWNED = "owned"
-    ON_DEMAND = "on-demand"
-    RESERVED = "reserved"  # a year or so
-    SPOT = "spot"  # may be taken away
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Low <= likely <= high of one item. `quality` is list, survey, index or estimate."""
-
-    item: str  # a name of the catalog, or electricity (a kWh) or colocation (a kW and month)
-    deal: Deal
-    per: str  # GPU, server, switch, cable, NIC, drive, GPU-hour, kWh, kW-month
-    low: float
-    likely: float
-    high: float
-    currency: str
-    date: str  # YYYY-MM or YYYY-MM-DD
-    quality: str = "own"
-    source: str = ""
 
 
 def prices(extra: Own | None = None) -> tuple[Price, ...]:

@@ -11,7 +11,7 @@ from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
     from clusterwright.config.cluster import Cluster
-    from clusterwright.lab.chaos.drawing import Planned
+    from clusterwright.lab.chaos.kind import Planned
     from clusterwright.lab.chaos.score import Score
 
 SCHEMA = 1
@@ -51,8 +51,7 @@ def campaign(file: Path, *, seed: int, faults: int, only: tuple[str, ...], out: 
 
 
 def _drawn(seed: int, faults: int, only: tuple[str, ...]) -> tuple[Planned, ...]:
-    from clusterwright.lab.chaos.drawing import draw
-    from clusterwright.lab.chaos.kind import kinds
+    from clusterwright.lab.chaos.kind import draw, kinds
 
     known = kinds()
     if strange := set(only) - set(known):

@@ -131,7 +131,8 @@ def bounds(label: str) -> tuple[float, float]:
 def of_gpus(cluster: Cluster) -> tuple[Price | None, float]:
     """What an hour of one costs, and the power that one may draw; 0 where nobody knows. Of several kinds, the first."""
     from clusterwright.catalog.gpus import gpus
-    from clusterwright.catalog.prices import Deal, price
+    from clusterwright.catalog.prices import price
+    from clusterwright.catalog.records import Deal
     from clusterwright.plan.machines import gpu_like
 
     own = cluster.accounting

@@ -9,22 +9,46 @@ from typing import TYPE_CHECKING, Literal
 from clusterwright.config.environments import Environments
 from clusterwright.config.field import Cost, Section, setting
 from clusterwright.config.heal import Heal
-from clusterwright.config.names import AccountName, ClusterName, SlurmName, Word
+from clusterwright.config.names import AccountName, ClusterName, PackageName, SlurmName, Word
 from clusterwright.config.networks import NetworkName, Networks
 from clusterwright.config.nodes import NodeGroup
 from clusterwright.config.once import once
 from clusterwright.config.people import Team, User
+from clusterwright.config.quantities import Size
 from clusterwright.config.rdma import Rdma
 from clusterwright.config.site import Access, Jobs, Lab, Monitoring, Security, Software, Time
 from clusterwright.config.slurm import Accounting, Partition, Qos, Reservation, SlurmSettings
 from clusterwright.config.storage import Storage
-from clusterwright.config.system import System
 from clusterwright.platforms import DEFAULT, EXAMPLE, Platform, platform, platform_names
 
 if TYPE_CHECKING:
     Os = str
 else:
     Os = Literal[platform_names()]
+
+
+class System(Section):
+    """What of the base system a site decides; what training needs anyway is not asked."""
+
+    hugepages: Size | None = setting(
+        "Memory of every compute host kept as 2 MiB pages; none if left out.",
+        cost=Cost.REBOOT, default=None, example="16GiB",
+    )  # fmt: skip
+    governor: Literal["performance", "as-is"] = setting(
+        "Frequency governor of the CPUs of compute hosts.",
+        cost=Cost.RESTART, default="performance", example="as-is",
+    )  # fmt: skip
+    swap: bool = setting(
+        "Swap on compute hosts: a rank that is swapped out holds up all others.",
+        cost=Cost.RESTART, default=False, example="true",
+    )  # fmt: skip
+    journal: Size = setting(
+        "Most disk space that the system's journal takes.", default="1GiB", example="2GiB"
+    )
+    hold: tuple[PackageName, ...] = setting(
+        "Packages that are never upgraded by themselves, beyond those of driver, fabric and Slurm.",
+        default=(), example="[docker-ce]",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Node groups: hosts of one make and one role."""
+"""Node groups: which hosts they are, what is in them, their disks and firmware."""
 
 from __future__ import annotations
 
@@ -7,12 +7,48 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from clusterwright.config.disks import Disk
 from clusterwright.config.field import Cost, Section, refuse, setting
-from clusterwright.config.firmware import Firmware
 from clusterwright.config.names import Hostlist, HostPath, RdmaDevice, Word, expand
 from clusterwright.config.networks import NetworkName
 from clusterwright.config.quantities import Size
+from clusterwright.config.storage import Quota
+
+
+class Disk(Section):
+    """Local disks of one kind in a host."""
+
+    kind: Literal["nvme", "ssd", "hdd"] = setting(
+        "What they are.", cost=Cost.DRAIN, default="nvme", example="nvme"
+    )
+    count: int = setting("How many.", cost=Cost.DRAIN, default=1, example="4", least=1, most=128)
+    size: Size = setting("Size of one.", cost=Cost.DRAIN, example="3.84TB")
+    mount: HostPath | None = setting(
+        "Where a job finds them as scratch.", cost=Cost.DRAIN, default=None, example="/scratch"
+    )
+    filesystem: Literal["xfs", "ext4"] | None = setting(
+        "Made by us, on disks that are empty; left out: the site has made it, and mounts it.",
+        cost=Cost.REBUILD, default=None, example="xfs",
+    )  # fmt: skip
+    raid: Literal["none", 0, 10] = setting(
+        "How the disks become one: 0 is fastest and is lost with any of them, 10 keeps everything twice, for"
+        " metadata and what must last; none for a single disk.",
+        cost=Cost.REBUILD, default="none", example="0",
+    )  # fmt: skip
+    quota: Quota | None = setting("Quotas, on a file system that we make.", default=None)
+
+
+class Firmware(Section):
+    """Firmware settings that training leaves open. Nothing here is written to a host: checks hold hosts against it."""
+
+    virtual_functions: bool = setting(
+        "True where adapters are to have functions for virtual machines or containers (SR-IOV).",
+        default=False, example="true",
+    )  # fmt: skip
+    # Bounds: AMD's NPS and Intel's SNC know 1, 2, 3 and 4; NPS and last-level caches as nodes come to 16 at most.
+    numa_per_socket: int | None = setting(
+        "NUMA nodes of one socket (AMD's NPS, Intel's SNC); left out: as it is, but equal within the group.",
+        default=None, example="1", least=1, most=16,
+    )  # fmt: skip
 
 
 def _address(value: Any) -> IPv4Address:

@@ -17,11 +17,49 @@ from clusterwright.config.names import (
     Zone,
 )
 from clusterwright.config.networks import Origin
-from clusterwright.config.nvidia import Nvidia
 from clusterwright.config.quantities import Duration
 from clusterwright.config.receivers import HttpAddress, Receiver
 from clusterwright.config.repositories import Repository
-from clusterwright.config.rocm import Rocm
+
+
+class Nvidia(Section):
+    """What is installed beside `software.driver`, `cuda`, `cudnn` and `nccl`; those are packages once this is there."""
+
+    repository: Word | None = setting(
+        "Which of `software.repositories` has the packages; needed but in a lab, which serves its own.",
+        cost=Cost.REBOOT, default=None, example="nvidia",
+    )  # fmt: skip
+    kernel_modules: Literal["auto", "open", "proprietary"] = setting(
+        "Kernel modules of the driver; auto: the open ones wherever the GPUs know them (Turing and later).",
+        cost=Cost.REBOOT, default="auto", example="open",
+    )  # fmt: skip
+    fabric_manager: Literal["auto", "always", "never"] = setting(
+        "Fabric manager, in the driver's version; auto: where NVSwitches join the GPUs.",
+        cost=Cost.DRAIN, default="auto", example="always",
+    )  # fmt: skip
+    persistence: bool = setting(
+        "The driver stays loaded between jobs (nvidia-persistenced).",
+        cost=Cost.DRAIN, default=True, example="false",
+    )  # fmt: skip
+    dcgm: Version | None = setting(
+        "NVIDIA's data centre GPU manager; none if left out.",
+        cost=Cost.DRAIN, default=None, example='"4.4.1"',
+    )  # fmt: skip
+    container_toolkit: Version | None = setting(
+        "What gives GPUs to containers; none if left out.",
+        cost=Cost.DRAIN, default=None, example='"1.18.0"',
+    )  # fmt: skip
+
+
+class Rocm(Section):
+    """The driver and ROCm, in the versions of AMD's repository."""
+
+    version: Version = setting("ROCm.", cost=Cost.DRAIN, example='"6.4.1"')
+    driver: Version = setting("The driver's package, amdgpu-dkms.", cost=Cost.REBOOT, example='"6.12.12"')
+    repository: Word = setting(
+        "Which of `software.repositories` has the packages.", cost=Cost.REBOOT, example="rocm"
+    )
+
 
 _MAX_PORT = 65535  # 16 bits
 

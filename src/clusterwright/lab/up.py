@@ -12,8 +12,8 @@ from pathlib import Path
 from clusterwright.config.cluster import Cluster
 from clusterwright.edge.files import write_whole
 from clusterwright.edge.ssh import Ssh
-from clusterwright.errors import WrightError
-from clusterwright.lab import boot, environment, host, image, keys, limits, masters, network, power, state
+from clusterwright.errors import Finding, WrightError
+from clusterwright.lab import boot, environment, host, image, keys, masters, network, power, state
 from clusterwright.lab.able import able
 from clusterwright.lab.down import clean
 from clusterwright.lab.gpus import library
@@ -121,7 +121,7 @@ def _claim(
                     bridge.subnet: f"{bridge.network} of lab `{other}`" for bridge in journal.layout.bridges
                 }
         found = network.clashes(wanted, taken)
-        found += limits.judge_inotify(len(wanted.hosts), limits.inotify_in_use(), limits.inotify_limit())
+        found += judge_inotify(len(wanted.hosts), inotify_in_use(), inotify_limit())
         if found:
             with suppress(OSError):
                 state.folder(cluster.name).rmdir()
@@ -231,3 +231,47 @@ def _write_access(lab: LabState) -> None:
     public = {one.name: keys.make_key(folder / "keys" / one.name, one.name) for one in lab.layout.hosts}
     write_whole(folder / "known_hosts", keys.known_hosts(lab.layout, public))
     write_whole(folder / "ssh_config", keys.ssh_config(lab.layout, folder, masters.folder(lab.name)))
+
+
+INOTIFY = Path("/proc/sys/fs/inotify/max_user_instances")
+INOTIFY_PER_HOST = 5  # counted on a host with Slurm running: 3 of systemd's, 1 of dbus; one in reserve
+
+
+def judge_inotify(hosts: int, used: int, limit: int) -> tuple[Finding, ...]:
+    """A finding when the hosts would not get the inotify instances that their systemd needs.
+
+    Seen without it: hosts that boot half, with `Too many open files` on their consoles.
+    """
+    needed = hosts * INOTIFY_PER_HOST
+    if used + needed <= limit:
+        return ()
+    enough = max(1024, 2 * (used + needed))
+    return (
+        Finding(
+            "lab-inotify",
+            f"{hosts} hosts need {needed} inotify instances, {used} are in use, and root may have {limit}",
+            f"sysctl fs.inotify.max_user_instances={enough}, or take another lab down first",
+        ),
+    )
+
+
+def inotify_in_use() -> int:
+    """Instances that root's processes hold, in all hosts."""
+    count = 0
+    for folder in Path("/proc").glob("[0-9]*/fd"):
+        with suppress(OSError):  # processes come and go, and some are not ours to look into
+            if folder.stat().st_uid == 0:
+                count += sum(is_inotify(handle) for handle in folder.iterdir())
+    return count
+
+
+def inotify_limit() -> int:
+    """How many instances one user may hold."""
+    return int(INOTIFY.read_text())
+
+
+def is_inotify(handle: Path) -> bool:
+    """True for a /proc/PID/fd entry that is an inotify instance."""
+    with suppress(OSError):
+        return str(handle.readlink()) == "anon_inode:inotify"
+    return False

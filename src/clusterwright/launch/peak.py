@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from clusterwright.catalog.gpu import Gpu
 from clusterwright.catalog.gpus import gpu, gpus
+from clusterwright.catalog.records import Gpu
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.errors import WrightError

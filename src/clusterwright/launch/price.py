@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from clusterwright.catalog.gpus import gpus
-from clusterwright.catalog.prices import Deal, price
+from clusterwright.catalog.prices import price
+from clusterwright.catalog.records import Deal
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.errors import WrightError

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from clusterwright.plan import parameters
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.records import Architecture
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from clusterwright.plan.run import Machine, Network
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.nodes import Gpus
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.records import Architecture
     from clusterwright.plan.numbers import Real
 
 LORA_RANK = 32  # Megatron-Bridge's default `dim` of LoRA

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clusterwright.errors import EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
 
 # Watts of parts under load. CPU: Xeon 8480C and EPYC 7763 class, 225 to 350; a DIMM, an NVMe disk and the board:
 # https://serverrental.store/index.php?title=Power_Supply_Considerations (5 to 8, 15, 100 to 150); a ConnectX-7 with

@@ -7,8 +7,7 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.gpu import Gpu
-    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.records import Architecture, Gpu
     from clusterwright.plan.numbers import Real
 
 

@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from clusterwright.catalog.nvswitch import vendor
+from clusterwright.catalog.gpus import vendor
 from clusterwright.catalog.software import major, version
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
-from clusterwright.config.nvidia import Nvidia
+from clusterwright.config.site import Nvidia
 from clusterwright.provision.resources import Package
 
 Part = Literal[

@@ -5,8 +5,8 @@ from math import ceil, log2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterwright.check.bench.culprits.across import Way, across
 from clusterwright.check.bench.culprits.bisect import bisect
+from clusterwright.check.bench.culprits.culprits import Way, across
 
 
 def hosts_of(count):

@@ -12,9 +12,8 @@ import pytest
 
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.reading import found, of_text, read
-from clusterwright.diagnose.reading.blocks import OVERLAP, SIZE
 from clusterwright.diagnose.reading.kept import MOST
-from clusterwright.diagnose.reading.scanner import SMALL, Scanner
+from clusterwright.diagnose.reading.read import OVERLAP, SIZE, SMALL, Scanner
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
 SEEN = ("gpu-oom/out-of-memory", 2)

@@ -13,9 +13,18 @@ from hypothesis import strategies as st
 from clusterwright.config.load import load_cluster
 from clusterwright.diagnose.mode import tables
 from clusterwright.lab import faults
-from clusterwright.lab.chaos.drawing import EARLIEST, LATEST, Planned, draw, one_of
-from clusterwright.lab.chaos.jobs import EVERY, calm, job
-from clusterwright.lab.chaos.kind import kinds, read
+from clusterwright.lab.chaos.kind import (
+    EARLIEST,
+    EVERY,
+    LATEST,
+    Planned,
+    calm,
+    draw,
+    job,
+    kinds,
+    one_of,
+    read,
+)
 from clusterwright.lab.chaos.page import page
 from clusterwright.lab.chaos.planting import places
 from clusterwright.lab.chaos.score import Seen, document, judge, summary

@@ -8,9 +8,8 @@ import pytest
 
 from clusterwright.monitor.picture import NodeView
 from clusterwright.monitor.web.lists import ORDERS
-from clusterwright.monitor.web.pages import SUMS, VIEWS
+from clusterwright.monitor.web.pages import SUMS, VIEWS, spoken, words
 from clusterwright.monitor.web.users import ROLES
-from clusterwright.monitor.web.words import spoken, words
 
 FOLDER = files("clusterwright.monitor.web").joinpath("static")
 SCRIPTS = {entry.name: entry.read_text() for entry in FOLDER.iterdir() if entry.name.endswith(".js")}

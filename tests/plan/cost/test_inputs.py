@@ -5,7 +5,8 @@ from dataclasses import fields, replace
 import pytest
 
 from clusterwright.catalog import Own, gpu
-from clusterwright.catalog.prices import Deal, price
+from clusterwright.catalog.prices import price
+from clusterwright.catalog.records import Deal
 from clusterwright.errors import WrightError
 from clusterwright.plan.cost.figures import Figures
 from clusterwright.plan.cost.inputs import discounted, gather, server_of

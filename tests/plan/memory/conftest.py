@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from clusterwright.catalog.gpu import Gpu
-from clusterwright.catalog.model import Architecture
+from clusterwright.catalog.records import Architecture, Gpu
 from clusterwright.plan.run import Layout, Machine, Run, Stack, Training
 
 GPU = Gpu("h100-sxm-80gb", {"bf16": 989e12}, 80e9, 3.35e12, arch="Hopper", usable_bytes=79.2 * 2**30)

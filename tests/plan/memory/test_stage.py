@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.catalog.model import Architecture
+from clusterwright.catalog.records import Architecture
 from clusterwright.plan.memory.stage import held, stage_at, vocabulary
 from clusterwright.plan.parameters import count
 from clusterwright.plan.run import Layout, Schedule

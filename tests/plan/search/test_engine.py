@@ -7,8 +7,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from clusterwright.catalog import architecture
-from clusterwright.catalog.gpu import Gpu
-from clusterwright.catalog.model import Architecture
+from clusterwright.catalog.records import Architecture, Gpu
 from clusterwright.plan.memory import peak
 from clusterwright.plan.run import Layout, Machine, Network, Offload, Recompute, Run, Schedule, Training
 from clusterwright.plan.search import Family, Options, search

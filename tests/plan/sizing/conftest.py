@@ -2,8 +2,7 @@
 
 import pytest
 
-from clusterwright.catalog.gpu import Gpu
-from clusterwright.catalog.model import Architecture
+from clusterwright.catalog.records import Architecture, Gpu
 from clusterwright.plan.prediction import Memory, Time
 from clusterwright.plan.run import Layout, Machine, Training
 from clusterwright.plan.sizing.fewest import Cut, Means

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterwright.catalog.prices import Deal, Price
+from clusterwright.catalog.records import Deal, Price
 from clusterwright.errors import WrightError
 from clusterwright.plan.sizing.materials import Line, bill
 

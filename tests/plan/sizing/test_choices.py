@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from clusterwright.catalog import Own, architecture, gpus
-from clusterwright.catalog.fp64 import fp64
-from clusterwright.catalog.prices import Deal, price
+from clusterwright.catalog.gpus import fp64
+from clusterwright.catalog.prices import price
+from clusterwright.catalog.records import Deal
 from clusterwright.errors import WrightError
 from clusterwright.plan.sizing.choices import (
     USUAL,

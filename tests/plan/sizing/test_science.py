@@ -3,7 +3,7 @@
 import pytest
 
 from clusterwright.catalog import gpu
-from clusterwright.catalog.fp64 import fp64
+from clusterwright.catalog.gpus import fp64
 from clusterwright.plan.sizing.choices import roof
 
 

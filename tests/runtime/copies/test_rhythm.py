@@ -1,6 +1,6 @@
 import pytest
 
-from clusterwright.runtime.copies.rhythm import BUDGET, MOST, RECENT, Rhythm
+from clusterwright.runtime.copies.copies import BUDGET, MOST, RECENT, Rhythm
 
 
 def test_never_has_no_rhythm():

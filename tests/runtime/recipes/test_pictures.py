@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from clusterwright.runtime import Reproducible
 from clusterwright.runtime.data import Number
-from clusterwright.runtime.recipes import crops, pictures
+from clusterwright.runtime.recipes import pictures
 
 pytestmark = pytest.mark.train
 
@@ -107,9 +107,9 @@ def test_the_middle_is_what_an_evaluation_sees():
     """Of a wide image with another colour at its sides, only the middle."""
     image = Image.new("RGB", (300, 100), (0, 0, 0))
     image.paste((255, 255, 255), (100, 0, 200, 100))
-    seen = crops.middle(image, 16)
+    seen = pictures.middle(image, 16)
 
-    assert torch.equal(seen, ((1 - crops._MEAN) / crops._SPREAD).expand(3, 16, 16))
+    assert torch.equal(seen, ((1 - pictures._MEAN) / pictures._SPREAD).expand(3, 16, 16))
 
 
 def test_a_recipe_trains_on_a_folder_and_passes_over_a_broken_image_only_if_told(recipe, folder):

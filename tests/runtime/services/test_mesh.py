@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from clusterwright.runtime import group
-from clusterwright.runtime.services import mesh
+from clusterwright.runtime.services import services
 
 pytestmark = pytest.mark.train
 SIZES = st.integers(1, 5)
@@ -26,7 +26,7 @@ def test_the_dimensions_multiply_to_the_world_size(tensor, pipeline, context, re
         "shard": "full",
         "shard_group": shard,
     }
-    found = mesh.sizes({**parallel, "data": replicas * shard if given_data else None}, world)
+    found = services.sizes({**parallel, "data": replicas * shard if given_data else None}, world)
 
     assert prod(found.values()) == world
     assert (found["dp_replicate"], found["dp_shard"], found["tp"]) == (replicas, shard, tensor)
@@ -35,19 +35,19 @@ def test_the_dimensions_multiply_to_the_world_size(tensor, pipeline, context, re
 
 def test_without_a_word_all_ranks_are_replicas():
     """As with DistributedDataParallel."""
-    assert mesh.sizes({}, 6) == {"dp_replicate": 6, "dp_shard": 1, "cp": 1, "tp": 1}
+    assert services.sizes({}, 6) == {"dp_replicate": 6, "dp_shard": 1, "cp": 1, "tp": 1}
 
 
 def test_with_shards_and_no_group_all_replicas_share():
     """As with fully_shard over everything."""
-    assert mesh.sizes({"shard": "optimizer"}, 6)["dp_shard"] == 6
+    assert services.sizes({"shard": "optimizer"}, 6)["dp_shard"] == 6
 
 
 def test_fewer_ranks_make_fewer_replicas():
     """An elastic job names no number of replicas."""
     cut = {"tensor": 2, "data": None}
 
-    assert [mesh.sizes(cut, world)["dp_replicate"] for world in (8, 6, 2)] == [4, 3, 1]
+    assert [services.sizes(cut, world)["dp_replicate"] for world in (8, 6, 2)] == [4, 3, 1]
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,14 @@ def test_fewer_ranks_make_fewer_replicas():
 def test_what_does_not_multiply_is_refused_with_both_sides(parallel, world, said):
     """Before any group is made."""
     with pytest.raises(ValueError, match=said):
-        mesh.sizes(parallel, world)
+        services.sizes(parallel, world)
 
 
 def test_it_becomes_torchs_mesh():
     """With names to take dimensions by."""
     alone = group.join({})
     try:
-        made = mesh.make("cpu", mesh.sizes({"shard": "full"}, 1))
+        made = services.make("cpu", services.sizes({"shard": "full"}, 1))
 
         assert made.mesh_dim_names == ("dp_replicate", "dp_shard", "cp", "tp")
         assert made["dp_shard"].size() == 1

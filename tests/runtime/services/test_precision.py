@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from clusterwright.runtime.services import precision
+from clusterwright.runtime.services import services
 
 pytestmark = pytest.mark.train
 CPU = torch.device("cpu")
@@ -18,26 +18,26 @@ CPU = torch.device("cpu")
 )
 def test_the_name_says_which(wanted, dtype):
     """On a processor, auto is as the weights are."""
-    chosen = precision.choose(wanted, CPU)
+    chosen = services.choose(wanted, CPU)
 
     assert chosen is dtype
-    with precision.autocast(chosen, CPU):
+    with services.autocast(chosen, CPU):
         assert torch.nn.Linear(2, 2)(torch.ones(1, 2)).dtype is (dtype or torch.float32)
 
 
 def test_only_float16_scales_its_loss():
     """The other numbers reach small enough."""
-    assert [precision.scaler(each, CPU).is_enabled() for each in (None, torch.bfloat16, torch.float16)] == [
+    assert [services.scaler(each, CPU).is_enabled() for each in (None, torch.bfloat16, torch.float16)] == [
         False, False, True,
     ]  # fmt: skip
 
 
 def test_without_a_precision_autocast_is_nothing():
     """Not even an autocast that is switched off, which would end one of the script's own."""
-    assert isinstance(precision.autocast(None, CPU), contextlib.nullcontext)
+    assert isinstance(services.autocast(None, CPU), contextlib.nullcontext)
 
 
 def test_another_name_is_refused():
     """And the right ones are named."""
     with pytest.raises(ValueError, match="precision fp8: it is auto, bf16, fp16, none"):
-        precision.choose("fp8", CPU)
+        services.choose("fp8", CPU)

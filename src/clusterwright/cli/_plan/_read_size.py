@@ -18,9 +18,8 @@ from clusterwright.units import QuantityError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clusterwright.catalog.gpu import Gpu
-    from clusterwright.catalog.model import Architecture
     from clusterwright.catalog.own import Own
+    from clusterwright.catalog.records import Architecture, Gpu
     from clusterwright.cli._plan._asked import Where
     from clusterwright.cli._plan._sizing import Amount, Teams
     from clusterwright.plan.run import Machine

@@ -11,8 +11,8 @@ from cyclopts import Parameter
 from clusterwright.cli._plan._asked import Precision
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.gpu import Gpu
     from clusterwright.catalog.own import Own
+    from clusterwright.catalog.records import Gpu
     from clusterwright.cli._plan._asked import Where
     from clusterwright.errors import Finding
     from clusterwright.plan.run import Machine
@@ -114,7 +114,7 @@ def compared(made: Prepared) -> tuple[Choice, ...]:
     if made.scenario is None:
         return ()
     from clusterwright import catalog
-    from clusterwright.catalog.fp64 import fp64
+    from clusterwright.catalog.gpus import fp64
     from clusterwright.plan.sizing import choices
 
     named = {made.gpu.name: made.gpu} if made.gpu else {}

@@ -15,8 +15,8 @@ from clusterwright.plan.storage import Workload, best_level, demand, options, st
 from clusterwright.units import QuantityError, parse_duration, parse_rate, parse_size
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.model import Architecture
     from clusterwright.catalog.own import Own
+    from clusterwright.catalog.records import Architecture
     from clusterwright.cli._plan.storage import Data, Kept, On
     from clusterwright.plan.storage import Array, Demand, Option, Staging
 

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from clusterwright.config.slurm_keys.lint import Finding, lint
-from clusterwright.config.slurm_keys.ours import OURS, WORD_LISTS
-from clusterwright.config.slurm_keys.table import RELEASES, Span, known_keys, known_words, release
+from clusterwright.config.slurm_keys.table import (
+    OURS,
+    RELEASES,
+    WORD_LISTS,
+    Span,
+    known_keys,
+    known_words,
+    release,
+)
 
 __all__ = [
     "OURS", "RELEASES", "WORD_LISTS", "Finding", "Span", "known_keys", "known_words", "lint", "release",

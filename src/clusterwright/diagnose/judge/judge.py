@@ -2,18 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from clusterwright.diagnose.diagnosis import Diagnosis, Evidence
 from clusterwright.diagnose.judge.calibration import confidence
-from clusterwright.diagnose.judge.case import Case, cases
-from clusterwright.diagnose.judge.counting import counted
-from clusterwright.diagnose.judge.following import followed
+from clusterwright.diagnose.judge.case import Case, cases, votes
+from clusterwright.diagnose.judge.counting import absent, counted
 from clusterwright.diagnose.judge.sighting import Known, Place
-from clusterwright.diagnose.judge.subject import names, subject
-from clusterwright.diagnose.judge.weigh import weigh
-from clusterwright.diagnose.judge.words import filled, unknown
+from clusterwright.diagnose.judge.weigh import followed, weigh
+
+NAMES = ("host", "gpu", "path", "rank", "peer")
+_BLAMES = 2  # ranks: a peer that so many name is the one
+
+
+def subject(case: Case) -> dict[str, str]:
+    """Its names, those first that tell most; a peer that several blame is the host."""
+    names: dict[str, str] = {}
+    for name in NAMES:
+        if counted := votes(case.sightings, name).most_common(1):
+            names[name] = counted[0][0]
+    peers = votes(case.sightings, "peer").most_common(1)
+    if peers and peers[0][1] >= _BLAMES and "host" not in names:
+        names["host"] = peers[0][0]
+    if "host" not in names and "peer" not in names and (host := _only(case, "host")):
+        names["host"] = host
+    if "rank" not in names and (rank := _missed(case) or _only(case, "rank")):
+        names["rank"] = rank
+    return {name: names[name] for name in NAMES if name in names}
+
+
+def _missed(case: Case) -> str:
+    """Of a collective that others wait in: who is not there."""
+    return absent(case.sightings) if case.mode.counted == "collectives" else ""
+
+
+def _only(case: Case, name: str) -> str:
+    """Whose all lines are, as far as they say it: some logs repeat what a rank said without its name."""
+    said = {getattr(each, name) for each in case.sightings} - {""}
+    return said.pop() if len(said) == 1 else ""
+
+
+def names(case: Case) -> dict[str, str]:
+    """All names for the texts of a mode, the first sightings' where they differ."""
+    found: dict[str, str] = {}
+    for each in case.sightings:
+        for name, value in each.names.items():
+            found.setdefault(name, value)
+    return {**found, **subject(case), "source": case.first.place.source}
+
+
+LANGUAGES = ("en", "zh")
+_NAMES = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")
+# What stands for a name that the line did not give.
+_UNNAMED = {
+    "host": ("a host", "某台主机"),
+    "node": ("a host", "某台主机"),
+    "peer": ("a peer", "某个对端"),
+    "rank": ("a rank", "某个 rank"),
+    "gpu": ("a GPU", "某块 GPU"),
+    "path": ("a file", "某个文件"),
+    "port": ("a port", "某个端口"),
+    "interface": ("an interface", "某个网卡"),
+    "module": ("a module", "某个模块"),
+    "device": ("a device", "某个设备"),
+    "user": ("the user", "该用户"),
+}
+_UNKNOWN = {
+    "en": (
+        "Nothing here is known to be a cause.",
+        "Read the quoted line and what stands before it; give the logs of all ranks and the kernel's log as well.",
+    ),
+    "zh": ("其中没有已知的故障特征。", "请查看所引用的行及其上文；并提供所有 rank 的日志与内核日志。"),
+}
+
+
+def filled(text: str, names: Mapping[str, str], lang: str) -> str:
+    """The text with its names."""
+
+    def name(match: re.Match[str]) -> str:
+        key = match[1]
+        known = _UNNAMED.get(key, (key.replace("_", " "), key))
+        return names.get(key) or known[LANGUAGES.index(lang)]
+
+    done = _NAMES.sub(name, text)
+    return done[:1].upper() + done[1:]
+
+
+def unknown(lang: str) -> tuple[str, str]:
+    """Cause and mend where nothing is recognised."""
+    return _UNKNOWN[lang]
+
 
 LEAST = 0.02  # weights below are of modes that were ruled out by all there is
 QUOTED = 6  # lines for one diagnosis

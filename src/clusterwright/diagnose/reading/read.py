@@ -2,20 +2,138 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, BinaryIO, NamedTuple
 
 from clusterwright.diagnose.judge.sighting import Known, Witnessed
 from clusterwright.diagnose.knowledge import Knowledge
 from clusterwright.diagnose.mode import Mode
-from clusterwright.diagnose.reading.blocks import Block, blocks
+from clusterwright.diagnose.reading.clean import clean
 from clusterwright.diagnose.reading.kept import KEPT, RANKS, Kept
-from clusterwright.diagnose.reading.last_words import last_words
 from clusterwright.diagnose.reading.line import Line
+from clusterwright.diagnose.reading.prefix import said
 from clusterwright.diagnose.reading.quoted import BEGINS, TOLD
-from clusterwright.diagnose.reading.scanner import SMALL, Scanner
 from clusterwright.diagnose.reading.source import HEAD, Source, is_binary, reading
 from clusterwright.diagnose.reading.takers import Takers
+
+SIZE = 4 << 20
+OVERLAP = 4096  # longer than any text that is looked for
+
+
+class Block(NamedTuple):
+    """Bytes, the number of their first line, and where the part ends that belongs to this block."""
+
+    data: bytes
+    line: int
+    end: int  # texts that begin from here on are found in the next block
+
+
+def blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[Block]:
+    """All of the stream, in pieces of about `size`."""
+    carried, line = b"", 1
+    while True:
+        piece = stream.read(size)
+        data = carried + piece
+        if not piece:
+            if data:
+                yield Block(data, line, len(data))
+            return
+        cut = data.rfind(b"\n") + 1
+        if cut == 0:
+            cut = max(0, len(data) - OVERLAP) if len(data) >= size else 0
+            if cut:
+                yield Block(data, line, cut)
+        else:
+            yield Block(data[:cut], line, cut)
+        line += data.count(b"\n", 0, cut)
+        carried = data[cut:]
+
+
+# A failure that says so itself; "failed" alone is in many lines of runs in which nothing did.
+_ERROR = re.compile(
+    r"\b(?:ERROR|FATAL|CRITICAL)\b|^(?:[\w.-]+: )?(?:fatal|panic|error|Error)\b ?:|\b(?:fatal error|core dumped)\b"
+    r"|^(?:[\w.]+: )?[\w.]*(?:Error|Exception)\b[:(]|^Aborted|^Killed|\bSIG(?:SEGV|ABRT|BUS|KILL|FPE|ILL)\b"
+    r"|错误：|失败：|异常："
+)
+_NONE = re.compile(
+    r"\b(?:0|no|without) (?:errors?|failures?|failed)\b|errors?[=:] ?0\b|\[I\d{4} |NCCL", re.IGNORECASE
+)
+_BEGINS = "Traceback (most recent call last)"
+SHOWN = 300
+
+
+def last_words(tail: bytes, lines: int) -> list[tuple[int, tuple[str, ...]]]:
+    """At most one: the number of its first line, and its lines; `lines` is the number after the last line."""
+    rows = [clean(raw) for raw in tail.split(b"\n")]
+    first = lines - len(rows) + 1
+    for at in range(len(rows) - 1, -1, -1):
+        if _BEGINS in rows[at]:
+            end = _end(rows, at)
+            if end is not None:
+                return [(first + end, (rows[end].strip()[:SHOWN],))]
+    for at in range(len(rows) - 1, -1, -1):
+        if _ERROR.search(said(rows[at]).body) and not _NONE.search(rows[at]):
+            return [(first + at, (rows[at].strip()[:SHOWN],))]
+    return []
+
+
+def _end(rows: list[str], at: int) -> int | None:
+    """The line with which a traceback ends: the exception's own."""
+    for number in range(at + 1, len(rows)):
+        body = said(rows[number]).body
+        if body.strip() and not body.startswith((" ", "\t")):
+            return number
+    return None
+
+
+# Small blocks are searched text by text, which needs nothing; large ones by an automaton that finds all in
+# one pass.
+
+
+SMALL = 128 << 10  # bytes: up to here the automaton's making and import cost more than they save
+
+
+class Scanner:
+    """Finds places of known texts in blocks of bytes."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self._texts = texts
+        self._bytes = [text.encode() for text in texts]
+
+    @cached_property
+    def _automaton(self) -> Any:
+        from ahocorasick_rs import BytesAhoCorasick, Implementation
+
+        # The whole table of states: 300 MB/s on one core, where what it chooses by itself did 200.
+        return BytesAhoCorasick(self._bytes, implementation=Implementation.DFA)
+
+    def without(self, texts: set[str]) -> Scanner:
+        """One that looks for all others."""
+        return Scanner([text for text in self._texts if text not in texts])
+
+    def places(self, block: bytes) -> Iterator[int]:
+        """Where in the block a text begins, in order; of texts that overlap, one at least."""
+        if len(block) > SMALL:
+            yield from (start for _, start, _ in self._automaton.find_matches_as_indexes(block))
+            return
+        found = set()
+        for text in self._bytes:
+            at = block.find(text)
+            while at >= 0:
+                found.add(at)
+                at = block.find(text, at + 1)
+        yield from sorted(found)
+
+    def texts_in(self, line: bytes, *, large: bool) -> list[str]:
+        """All texts that the line holds; `large` where its block was, so that the automaton is there already."""
+        if large:
+            hits = {which for which, _, _ in self._automaton.find_matches_as_indexes(line, overlapping=True)}
+            return [self._texts[which] for which in sorted(hits)]
+        return [text for text, data in zip(self._texts, self._bytes, strict=True) if data in line]
+
 
 FROM_OTHERS = 400  # lines of another log that lies in this one
 TAIL = 32 << 10  # bytes at the end that are looked at where nothing is known

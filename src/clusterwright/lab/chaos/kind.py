@@ -1,13 +1,16 @@
-"""What may be planted, and what is right to say and to do about it: `kinds.toml`."""
+"""Kinds of faults of a campaign, the jobs that meet them, and which of them a seed draws."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any, Literal, get_args
+
+from clusterwright.config.job import Job
 
 On = Literal["member", "supervisor", "free", "control", "none"]
 Ask = Literal["host", "run", "failure", "none"]
@@ -71,3 +74,64 @@ def _kind(name: str, row: Mapping[str, Any]) -> Kind:
     if (kind.ask == "none") != (not kind.cause):
         raise ValueError(f"kinds.toml: {name}: a cause is asked of somebody")
     return kind
+
+
+EARLIEST, LATEST = 0.2, 0.6  # parts of the training: past its first steps, and with some left to lose
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One fault of a campaign: the training has done that share of its steps, and `which` chooses among equal hosts."""
+
+    number: int
+    kind: Kind
+    at: float
+    which: float
+
+
+def draw(seed: int, count: int, kinds: Mapping[str, Kind]) -> tuple[Planned, ...]:
+    """The same for the same seed, on any machine; every kind as often as any other, give or take one."""
+    dice = Random(seed)  # noqa: S311 (a game that can be repeated, and no secret)
+    names = sorted(kinds)
+    order: list[str] = []
+    while len(order) < count:
+        order += dice.sample(names, len(names))
+    return tuple(
+        Planned(number, kinds[name], dice.uniform(EARLIEST, LATEST), dice.random())
+        for number, name in enumerate(order[:count], start=1)
+    )
+
+
+def one_of(hosts: Sequence[str], which: float) -> str:
+    """The host that `which` (0 to 1) means."""
+    return sorted(hosts)[int(which * len(hosts))]
+
+
+STEPS, EVERY = 80, 10
+PROGRAM = "campaign-breaks.py"  # in the shared folder
+HOPELESS = 1e12  # a learning rate
+
+
+def calm(shared: str, user: str | None) -> Job:
+    """The training to which nothing happens."""
+    return _job("", shared, user, "campaign-calm")
+
+
+def job(kind: Kind, shared: str, user: str | None, number: int) -> Job:
+    """The training under which a fault of that kind is planted, or which is the fault."""
+    return _job(kind.program, shared, user, f"campaign-{number}")
+
+
+def _job(program: str, shared: str, user: str | None, name: str) -> Job:
+    """Two hosts and a third held ready."""
+    rows: dict[str, Any] = {
+        "name": name, "nodes": 2, "gpus_per_node": 1, "time": "30m", "user": user,
+        "recovery": {"on_host_loss": "spare", "spare_nodes": 1},
+        "checkpoint": {"every": f"{EVERY} steps", "keep": 3},
+    }  # fmt: skip
+    if program in ("exception", "memory"):
+        rows |= {"command": [f"{shared}/{PROGRAM}", program]}
+    else:
+        arguments: dict[str, float] = {"steps": STEPS, "text_bytes": 100_000}
+        rows |= {"recipe": "gpt", "arguments": arguments | ({"learning_rate": HOPELESS} if program else {})}
+    return Job.model_validate(rows, strict=False)

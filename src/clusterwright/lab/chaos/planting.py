@@ -12,8 +12,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.lab.chaos.course import Course
-from clusterwright.lab.chaos.drawing import Planned, one_of
-from clusterwright.lab.chaos.kind import Kind
+from clusterwright.lab.chaos.kind import Kind, Planned, one_of
 from clusterwright.lab.demo.events import Event
 
 _TEAR = """newest=$(ls -t {folder}/checkpoints/step-*/manifest.json | head -1) || exit

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from clusterwright.lab.chaos.drawing import Planned
+from clusterwright.lab.chaos.kind import Planned
 
 _ENDS = {
     "finishes": ("finished",),

@@ -17,8 +17,7 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.ssh import Remote
 from clusterwright.lab.chaos.asked import COMMAND, Wright
 from clusterwright.lab.chaos.course import Course
-from clusterwright.lab.chaos.drawing import Planned
-from clusterwright.lab.chaos.jobs import EVERY, PROGRAM, STEPS, calm, job
+from clusterwright.lab.chaos.kind import EVERY, PROGRAM, STEPS, Planned, calm, job
 from clusterwright.lab.chaos.planting import Places, mend, places, plant
 from clusterwright.lab.chaos.score import Score, Seen, judge
 from clusterwright.lab.chaos.service import Service

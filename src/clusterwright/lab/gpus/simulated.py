@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from clusterwright import catalog
 from clusterwright.catalog import software
-from clusterwright.catalog.gpu import Gpu
+from clusterwright.catalog.records import Gpu
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.nodes import Gpus
 from clusterwright.errors import WrightError

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from clusterwright.monitor.picture.visible import visible
-from clusterwright.monitor.report.advice_words import said, words
 from clusterwright.monitor.report.job_facts import JobFacts
-from clusterwright.monitor.report.report import Both, clock, gib, percent, ratio, span
+from clusterwright.monitor.report.report import Both, clock, gib, percent, ratio, said, span, words
 
 # Ours, near those of jobstats (github.com/PrincetonUniversity/jobstats): less is worth a word.
 LITTLE_CPU, LITTLE_MEMORY, LITTLE_GPU = 0.2, 0.3, 0.5

@@ -7,10 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from clusterwright.monitor.picture.visible import visible
-from clusterwright.monitor.report.advice_words import said
 from clusterwright.monitor.report.money import Price, cost, energy
 from clusterwright.monitor.report.month_figures import Month, Sum, quantile
-from clusterwright.monitor.report.report import Bar, Both, Figure, Part, Report, percent, ratio, span
+from clusterwright.monitor.report.report import Bar, Both, Figure, Part, Report, percent, ratio, said, span
 
 # Names of what is said of each team and user; the CSV file has the same columns.
 _COLUMNS: tuple[Both, ...] = (

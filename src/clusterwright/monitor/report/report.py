@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal
 
 Both = tuple[str, str]  # English, Chinese
@@ -98,3 +101,16 @@ def gib(size: float | None) -> str:
 def ratio(part: float | None, whole: float | None) -> float | None:
     """From 0 to 1; None of nothing. A counter that was read a moment late makes no more than all."""
     return None if part is None or not whole else min(1.0, max(0.0, part / whole))
+
+
+def said(what: str, **seen: object) -> Both:
+    """The advice with what was seen."""
+    english, chinese = words()[what]
+    return english.format(**seen), chinese.format(**seen)
+
+
+@cache
+def words() -> dict[str, Both]:
+    """All advice by name."""
+    text = files(__package__).joinpath("advice.toml").read_text(encoding="utf-8")
+    return {name: (each["en"], each["zh"]) for name, each in tomllib.loads(text).items()}

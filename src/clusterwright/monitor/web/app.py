@@ -23,10 +23,10 @@ from clusterwright.monitor.web.feed import Feed, encoded
 from clusterwright.monitor.web.guard import Guard, Guarded, Who
 from clusterwright.monitor.web.history import SPANS
 from clusterwright.monitor.web.lists import Wish
+from clusterwright.monitor.web.pages import looks
 from clusterwright.monitor.web.sessions import Door
 from clusterwright.monitor.web.stream import Stream
 from clusterwright.monitor.web.users import User
-from clusterwright.monitor.web.words import looks
 
 _FOR_EVER = "public, max-age=31536000, immutable"
 

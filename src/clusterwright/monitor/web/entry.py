@@ -14,8 +14,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from clusterwright.errors import WrightError
 from clusterwright.monitor.web import pages
 from clusterwright.monitor.web.guard import Guard
+from clusterwright.monitor.web.pages import looks
 from clusterwright.monitor.web.sessions import Door
-from clusterwright.monitor.web.words import looks
 
 _HASHES_AT_ONCE = 2  # scrypt takes 32 MiB each
 _MOST_WAITING = 32  # who comes while so many wait is told to come later

@@ -11,7 +11,7 @@ from clusterwright.catalog.fitted import coefficients
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
 
 # A die for computing has several times more matrix than vector throughput; a graphics die of Ampere has not
 # (A100: 156 TFLOP/s of tf32 over 19.5 of fp32; A40: 75 over 37).

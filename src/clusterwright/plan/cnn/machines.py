@@ -17,7 +17,7 @@ from clusterwright.plan.run import Machine, Network
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
 
 
 def machine_of(row: Mapping[str, str], chip: Gpu, notes: list[str]) -> Machine:

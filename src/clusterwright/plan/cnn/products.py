@@ -11,7 +11,7 @@ from clusterwright.catalog.cnn import Cnn, Convolution, Dense
 from clusterwright.plan.parameters import count
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.records import Architecture
 
 
 PASSES = 3  # forward, gradient of the input, gradient of the weights

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clusterwright.catalog.cnn import Cnn
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
     from clusterwright.plan.cnn.coefficients import Coefficients
     from clusterwright.plan.prediction import Bound
 

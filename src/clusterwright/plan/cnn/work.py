@@ -11,7 +11,7 @@ from clusterwright.plan.collectives.coefficients import nearest
 
 if TYPE_CHECKING:
     from clusterwright.catalog.cnn import Cnn
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
     from clusterwright.plan.cnn.coefficients import Coefficients, Software
     from clusterwright.plan.cnn.products import Encoder, Product
 

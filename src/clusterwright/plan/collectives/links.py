@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clusterwright.catalog.copies import PCIE_BYTES_PER_S
+from clusterwright.catalog.gpus import PCIE_BYTES_PER_S
 from clusterwright.plan.collectives.coefficients import Coefficients, Wire, nearest
 from clusterwright.plan.numbers import ceil, larger, log2, pick, smaller
 

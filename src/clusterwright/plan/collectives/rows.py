@@ -19,7 +19,7 @@ from clusterwright.plan.run import Machine, Network
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
 
 LARGE_BYTES = 16 * 2**30  # where nccl-tests' usual sweep ends
 UNKNOWN_GPU = "a100-sxm-80gb"

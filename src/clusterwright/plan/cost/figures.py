@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.prices import Price
+    from clusterwright.catalog.records import Price
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog import parts
-from clusterwright.catalog.prices import Deal, Price, age_warning, one_currency, price
+from clusterwright.catalog.prices import age_warning, one_currency, price
+from clusterwright.catalog.records import Deal, Price
 from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.cost.figures import Estimate, priced
 from clusterwright.plan.power import node_of, node_power
@@ -15,9 +16,8 @@ from clusterwright.plan.power import node_of, node_power
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clusterwright.catalog.gpu import Gpu
     from clusterwright.catalog.own import Own
-    from clusterwright.catalog.parts import Server
+    from clusterwright.catalog.records import Gpu, Server
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog.parts import Cable as Class
 from clusterwright.catalog.parts import cables as classes
+from clusterwright.catalog.records import Cable as Class
 from clusterwright.plan.fabric.clos import Clos, Leaves
 from clusterwright.plan.fabric.parts import Fabric, Kind, Link
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog.prices import Deal, one_currency, price
+from clusterwright.catalog.prices import one_currency, price
+from clusterwright.catalog.records import Deal
 from clusterwright.errors import WrightError
 from clusterwright.plan.fabric.cables import HALL, Hall, optics_w, schedule
 from clusterwright.plan.fabric.design import DEFAULTS, Options, design

@@ -15,7 +15,7 @@ from clusterwright.plan.numbers import pick
 from clusterwright.plan.parameters import MAMBA_GROUPS, mamba_shape
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.records import Architecture
     from clusterwright.plan.memory.stage import Stage
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Layout, Run, Training

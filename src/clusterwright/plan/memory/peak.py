@@ -16,7 +16,7 @@ from clusterwright.plan.parameters import count
 from clusterwright.plan.prediction import Memory
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
     from clusterwright.plan.memory.overheads import Coefficients
     from clusterwright.plan.memory.stage import Stage
     from clusterwright.plan.numbers import Real

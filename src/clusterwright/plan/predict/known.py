@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog.gpu import Gpu
 from clusterwright.catalog.gpus import gpu
 from clusterwright.catalog.models import architecture, resembling
+from clusterwright.catalog.records import Gpu
 from clusterwright.errors import WrightError
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.model import Architecture
     from clusterwright.catalog.own import Own
+    from clusterwright.catalog.records import Architecture
     from clusterwright.plan.predict.cells import Cells
 
 NO_GPU = Gpu("unknown", {"bf16": 1.0}, 1.0, 1.0)  # stands in while the row's other problems are looked for

@@ -9,7 +9,7 @@ from clusterwright.plan.clouds import network_of
 from clusterwright.plan.machines import NODE_GPUS, REFERENCE_PORTS, Wiring, machine, usual_node
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
     from clusterwright.plan.predict.cells import Cells
     from clusterwright.plan.run import Machine
 

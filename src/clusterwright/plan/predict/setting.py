@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.gpu import Gpu
-    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.records import Architecture, Gpu
     from clusterwright.plan.run import Stack
 
 

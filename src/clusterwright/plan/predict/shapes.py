@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog.model import Architecture
 from clusterwright.catalog.models import architectures
+from clusterwright.catalog.records import Architecture
 from clusterwright.errors import did_you_mean
 from clusterwright.plan.parameters import count
 from clusterwright.plan.predict.cells import LARGEST

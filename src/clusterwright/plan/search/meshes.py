@@ -12,7 +12,7 @@ from clusterwright.errors import EXIT_USAGE, Finding, WrightError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.records import Architecture
     from clusterwright.plan.run import Machine, Training
     from clusterwright.plan.search.options import Options
 

@@ -11,7 +11,7 @@ from clusterwright.plan.sizing.host import host
 from clusterwright.plan.sizing.teams import Shared, shared
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
     from clusterwright.plan.run import Machine
     from clusterwright.plan.sizing.fewest import Means, Sized
     from clusterwright.plan.sizing.host import Part

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from clusterwright.catalog.prices import Deal, Price, one_currency, price
+from clusterwright.catalog.prices import one_currency, price
+from clusterwright.catalog.records import Deal, Price
 from clusterwright.errors import WrightError
 from clusterwright.plan.cost.figures import priced
 from clusterwright.plan.cost.inputs import node_kw, server_of
@@ -17,10 +18,9 @@ from clusterwright.plan.sizing.fewest import fewest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from clusterwright.catalog.fp64 import Fp64
-    from clusterwright.catalog.gpu import Gpu
-    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.gpus import Fp64
     from clusterwright.catalog.own import Own
+    from clusterwright.catalog.records import Architecture, Gpu
     from clusterwright.plan.cost.figures import Estimate
     from clusterwright.plan.sizing.fewest import Means, Sized
     from clusterwright.plan.sizing.workload import Workload

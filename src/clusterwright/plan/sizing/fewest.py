@@ -20,7 +20,7 @@ from clusterwright.plan.storage.demand import checkpoint_bytes as stored
 from clusterwright.plan.storage.raid import Disk
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
     from clusterwright.plan.cost.goodput import Goodput
     from clusterwright.plan.prediction import Memory, Time
     from clusterwright.plan.run import Layout, Machine, Training

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from clusterwright.catalog import parts
-from clusterwright.catalog.prices import Deal, Price, age_warning, one_currency, price
+from clusterwright.catalog.prices import age_warning, one_currency, price
+from clusterwright.catalog.records import Deal, Price
 from clusterwright.plan.cost.figures import Estimate, priced
 from clusterwright.plan.cost.inputs import server_of
 from clusterwright.plan.fabric.cables import schedule
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from clusterwright.catalog.own import Own
-    from clusterwright.catalog.parts import Server
+    from clusterwright.catalog.records import Server
     from clusterwright.plan.fabric.networks import Networks
     from clusterwright.plan.fabric.parts import Fabric
     from clusterwright.plan.power import Hall

@@ -14,7 +14,7 @@ from clusterwright.plan.run import Training
 from clusterwright.units import QuantityError, parse_duration
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.records import Architecture
 
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from clusterwright.plan import flops
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.records import Architecture
     from clusterwright.plan.numbers import Real
     from clusterwright.plan.run import Training
     from clusterwright.plan.speed.coefficients import Rates

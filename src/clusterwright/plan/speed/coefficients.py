@@ -10,7 +10,7 @@ from clusterwright.plan.parameters import lora
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clusterwright.catalog.gpu import Gpu
+    from clusterwright.catalog.records import Gpu
     from clusterwright.plan.run import Run
 
 # Years in which a family began to behave differently: 2024 brought Transformer Engine's kernels and overlapped

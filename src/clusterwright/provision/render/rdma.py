@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterwright.catalog.nvswitch import takes_open_modules
+from clusterwright.catalog.gpus import takes_open_modules
 from clusterwright.catalog.software import version
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.networks import NetworkName

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clusterwright.catalog.nvswitch import has_nvswitch, takes_open_modules
+from clusterwright.catalog.gpus import has_nvswitch, takes_open_modules
 from clusterwright.catalog.software import major
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
-from clusterwright.config.nvidia import Nvidia
+from clusterwright.config.site import Nvidia
 from clusterwright.provision.alike import alike
 from clusterwright.provision.gpu_packages import Part, gpu_packages, of_nvidia
 from clusterwright.provision.resources import File, Given, Package, Resource, Unit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterwright.catalog.nvswitch import vendor
+from clusterwright.catalog.gpus import vendor
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
 from clusterwright.provision.alike import alike

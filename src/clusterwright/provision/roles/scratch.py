@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from clusterwright.config.cluster import Cluster, Host
-from clusterwright.config.disks import Disk
+from clusterwright.config.nodes import Disk
 from clusterwright.config.storage import Nfs, Quota
 from clusterwright.provision.alike import alike
 from clusterwright.provision.render.mounts import Mounted, Option

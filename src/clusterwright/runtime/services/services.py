@@ -2,19 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any, TypeVar
 
+import torch
 from torch import Tensor, nn
-from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 from clusterwright.runtime.group import Group
 from clusterwright.runtime.meter import Meter
-from clusterwright.runtime.services import accumulate, clip, mesh, names, precision
+from clusterwright.runtime.services import accumulate, clip, names
 from clusterwright.runtime.settings import Settings
 from clusterwright.runtime.tracked import Tracked
+
+#     pp (where it is used), dp_replicate, dp_shard, cp, tp
+#
+# Ranks that are next to each other share a tensor group, as those of one host should.
+
+
+_GROUPS = ("tensor", "pipeline", "context")
+
+
+def sizes(parallel: Mapping[str, Any], world_size: int) -> dict[str, int]:
+    """The size of each dimension, from what a job file has under `parallel`.
+
+    Without `data` there are as many replicas as the ranks make, which on fewer hosts are fewer.
+
+    Raises:
+        ValueError: the groups do not multiply to the world size; both sides are said.
+    """
+    tensor, pipeline, context = (int(parallel.get(name, 1)) for name in _GROUPS)
+    replica = tensor * pipeline * context
+    product = f"tensor {tensor} x pipeline {pipeline} x context {context}"
+    if world_size % replica:
+        raise ValueError(f"{product} takes {replica} ranks a replica, and {world_size} are no multiple of it")
+    data = int(parallel.get("data") or world_size // replica)
+    if data * replica != world_size:
+        raise ValueError(f"{product} x data {data} is {data * replica}, and there are {world_size} ranks")
+    shard = 1 if parallel.get("shard", "none") == "none" else int(parallel.get("shard_group") or data)
+    if data % shard:
+        raise ValueError(
+            f"shard_group {shard} does not divide data {data}, of {world_size} ranks by {product}"
+        )
+    found = {"dp_replicate": data // shard, "dp_shard": shard, "cp": context, "tp": tensor}
+    return {"pp": pipeline, **found} if pipeline > 1 else found
+
+
+def make(device: str, dimensions: Mapping[str, int]) -> DeviceMesh:
+    """The mesh; all ranks make it at the same time."""
+    return init_device_mesh(device, tuple(dimensions.values()), mesh_dim_names=tuple(dimensions))
+
+
+NAMES = {"bf16": torch.bfloat16, "fp16": torch.float16, "none": None}
+
+
+def choose(wanted: str, device: torch.device) -> torch.dtype | None:
+    """The numbers by name; `auto` is bf16 on a GPU that has it, fp16 on one that has not, none elsewhere.
+
+    Raises:
+        ValueError: no such numbers.
+    """
+    if wanted == "auto":
+        if device.type != "cuda":
+            return None
+        has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
+        return torch.bfloat16 if has_bf16 else torch.float16
+    if wanted not in NAMES:
+        raise ValueError(f"precision {wanted}: it is auto, {', '.join(NAMES)}")
+    return NAMES[wanted]
+
+
+def autocast(dtype: torch.dtype | None, device: torch.device) -> AbstractContextManager[object]:
+    """Around the forward pass; the backward pass then uses the same."""
+    return torch.autocast(device.type, dtype=dtype) if dtype else contextlib.nullcontext()
+
+
+def scaler(dtype: torch.dtype | None, device: torch.device) -> torch.amp.GradScaler:
+    """Keeps the small gradients of float16 from becoming nothing; idle with all other numbers."""
+    return torch.amp.GradScaler(device.type, enabled=dtype is torch.float16)
+
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -33,22 +102,22 @@ class Services:
         self.rank, self.local_rank, self.world_size = joined.rank, joined.local_rank, joined.world_size
         self.device, self.folder, self.generation = joined.device, given.run, given.generation
         self.parallel = given.parallel
-        self.dimensions = mesh.sizes(given.parallel, joined.world_size)
-        self._dtype = precision.choose(given.precision, joined.device)
+        self.dimensions = sizes(given.parallel, joined.world_size)
+        self._dtype = choose(given.precision, joined.device)
         self._tracked = Tracked()
         self._meter = Meter(self.device)
-        self.scaler = precision.scaler(self._dtype, self.device)
+        self.scaler = scaler(self._dtype, self.device)
         if self.scaler.is_enabled():
             self._tracked.add(scaler=self.scaler)
 
     @cached_property
     def mesh(self) -> DeviceMesh:
         """The ranks as `parallel` in the job file cuts them; all ranks ask for it at the same place."""
-        return mesh.make(self.device.type, self.dimensions)
+        return make(self.device.type, self.dimensions)
 
     def autocast(self) -> AbstractContextManager[object]:
         """Around the forward pass: compute in the precision of the run."""
-        return precision.autocast(self._dtype, self.device)
+        return autocast(self._dtype, self.device)
 
     def accumulate(self, batch: Any, micro: int, model: nn.Module | None = None) -> Iterator[Any]:
         """The batch in pieces of at most `micro` samples; gradients of `model` travel with the last."""

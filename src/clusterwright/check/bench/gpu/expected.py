@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clusterwright import catalog
-from clusterwright.catalog.copies import Copies, copies, pcie_bytes_per_s
-from clusterwright.catalog.gpu import Gpu
+from clusterwright.catalog.gpus import Copies, copies, pcie_bytes_per_s
+from clusterwright.catalog.records import Gpu
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.parsers.gpu import FROM_PEER, TO_PEER
 

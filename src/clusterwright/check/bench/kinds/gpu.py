@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from clusterwright import catalog
-from clusterwright.catalog.gpu import Gpu
+from clusterwright.catalog.records import Gpu
 from clusterwright.check.bench.gpu.expected import expected, precisions
 from clusterwright.check.bench.gpu.gpus import BENCH, Told, in_doubt, verdicts
 from clusterwright.check.bench.judging import Expectation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterwright import catalog
-from clusterwright.catalog.copies import copies
+from clusterwright.catalog.gpus import copies
 from clusterwright.check.bench.judging import Expectation
 from clusterwright.check.bench.latency import Bound
 from clusterwright.check.bench.rdma.verbs import GDR

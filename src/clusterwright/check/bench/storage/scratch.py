@@ -19,7 +19,7 @@ from clusterwright.check.bench.site import Outcome, Site
 from clusterwright.check.bench.storage import folder
 from clusterwright.check.bench.words import amount
 from clusterwright.check.verdict import Status, Verdict
-from clusterwright.config.disks import Disk
+from clusterwright.config.nodes import Disk
 
 ENOUGH = 0.5  # ours: disks of one kind and age differ by a fifth, one that fails does a tenth
 MEND = "see its health and errors on that host: smartctl -a, nvme smart-log, journalctl -k"

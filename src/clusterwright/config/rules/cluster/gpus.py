@@ -64,7 +64,7 @@ def nvidia_gpus(cluster: Cluster) -> Iterator[Clash]:
 
 
 def _modules(kind: str, gpus: Gpus, at: tuple[str, ...]) -> Iterator[Clash]:
-    from clusterwright.catalog.nvswitch import CLOSED_ONLY, OPEN_ONLY, architecture
+    from clusterwright.catalog.gpus import CLOSED_ONLY, OPEN_ONLY, architecture
 
     arch = architecture(gpus.model)
     other = {"open": CLOSED_ONLY, "proprietary": OPEN_ONLY}.get(kind, frozenset())
@@ -78,7 +78,7 @@ def _modules(kind: str, gpus: Gpus, at: tuple[str, ...]) -> Iterator[Clash]:
 
 
 def _fabric(said: str, gpus: Gpus, at: tuple[str, ...]) -> Iterator[Clash]:
-    from clusterwright.catalog.nvswitch import has_nvswitch
+    from clusterwright.catalog.gpus import has_nvswitch
 
     if said == "never" and has_nvswitch(gpus.model, gpus.count, nvlink=gpus.nvlink):
         yield Clash(

@@ -7,8 +7,8 @@ from itertools import combinations
 
 from clusterwright.config.clash import Clash, members
 from clusterwright.config.cluster import Cluster
-from clusterwright.config.disks import Disk
 from clusterwright.config.names import expand, fold
+from clusterwright.config.nodes import Disk
 from clusterwright.config.rules.cluster.slurm import USED
 from clusterwright.config.source import Loc
 from clusterwright.config.storage import Beegfs, Ceph, Lustre, Nfs

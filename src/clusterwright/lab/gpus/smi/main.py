@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,6 @@ from typing import NoReturn
 from clusterwright.lab.gpus.smi import full, joined, query, table
 from clusterwright.lab.gpus.smi.fields import fields
 from clusterwright.lab.gpus.smi.nvml import GPU_IS_LOST, Gpu, Nvml, NvmlError
-from clusterwright.lab.gpus.smi.reset import InUseError, reset
 
 DRIVER_FILES = Path("/proc/driver/nvidia/gpus")
 EXIT_USAGE, EXIT_NOT_FOUND, EXIT_NO_LIBRARY = 2, 6, 12  # nvidia-smi(1), RETURN VALUE
@@ -142,3 +142,33 @@ def _address(index: int) -> str:
     """Where the kernel knows the GPU: what is lost does not say it itself."""
     known = sorted(path.name for path in DRIVER_FILES.glob("*"))
     return known[index] if index < len(known) else str(index)
+
+
+_STATE = "/run/clusterwright-lab/gpus/state"
+
+
+class InUseError(Exception):
+    """A process computes on the GPU."""
+
+
+def reset(gpus: Sequence[Gpu]) -> Iterator[str]:
+    """Each of them is as after a boot; the state is put together again as a boot does it (lab/gpus/state.py).
+
+    Raises:
+        InUseError: with the words of the real program.
+    """
+    used = [gpu.pci() for gpu in gpus if list(gpu.processes())]
+    if used:
+        rows = "".join(f"  GPU {place}: In use by another client\n" for place in used)
+        raise InUseError(f"The following GPUs could not be reset:\n{rows}")
+    folder = Path(os.environ.get("CLUSTERWRIGHT_LAB_GPUS", _STATE)).parent
+    for gpu in gpus:
+        for done in folder.glob(f"*-{gpu.index}.boot"):
+            done.unlink()
+        yield f"GPU {gpu.pci()} was successfully reset."
+    parts = [folder / "made", *sorted(folder.glob("*.lasting")), *sorted(folder.glob("*.boot"))]
+    scratch = folder / "new"
+    scratch.write_text("".join(part.read_text() for part in parts))
+    scratch.replace(folder / "state")
+    if gpus:
+        yield "All done."

@@ -17,7 +17,7 @@ from clusterwright.plan.sizing.fewest import searched
 from clusterwright.plan.speed import iteration
 
 if TYPE_CHECKING:
-    from clusterwright.catalog.model import Architecture
+    from clusterwright.catalog.records import Architecture
     from clusterwright.plan.run import Machine
 
 HDR = Switch(40, 200 * GBIT, "QM8700")  # 40 ports of HDR
