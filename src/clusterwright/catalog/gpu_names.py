@@ -59,9 +59,12 @@ def _tokens(text: str) -> list[str]:
     plain = text.lower().replace("_", "-")
     plain = _COUNT_BEFORE.sub(" ", plain)
     for pattern, with_what in (
-        (_COUNT_AFTER, " "), (_SPLIT_UNIT, r"\1"), (_LOOSE_NUMBER, r"\1\2"),
-        (_GLUED_BRAND, r"\1 "), (_GLUED_SUFFIX, r"\1 \2"),
-    ):  # fmt: skip
+        (_COUNT_AFTER, " "),
+        (_SPLIT_UNIT, r"\1"),
+        (_LOOSE_NUMBER, r"\1\2"),
+        (_GLUED_BRAND, r"\1 "),
+        (_GLUED_SUFFIX, r"\1 \2"),
+    ):
         plain = pattern.sub(with_what, plain)
     return re.findall(r"[a-z0-9.]+", plain)
 

@@ -82,9 +82,14 @@ _HYBRID_MAY: Keys = {
     "mtp_layers": ("num_nextn_predict_layers",),
 }
 _BERT = Family(_WIDTHS | _LEARNED, gated=False, tied=True, biases=True, causal=False)
-_FALCON = Family({key: _WIDTHS[key] for key in ("layers", "hidden", "heads", "vocab")},
-                 {"ffn": ("ffn_hidden_size",), "head_dim": ("head_dim",)},
-                 gated=False, tied=True, positions=-1, ffn_of_hidden=4)  # fmt: skip
+_FALCON = Family(
+    {key: _WIDTHS[key] for key in ("layers", "hidden", "heads", "vocab")},
+    {"ffn": ("ffn_hidden_size",), "head_dim": ("head_dim",)},
+    gated=False,
+    tied=True,
+    positions=-1,
+    ffn_of_hidden=4,
+)
 _GPT2_FAMILY = Family(_GPT2 | {"learned_positions": ("n_positions", "n_ctx")}, {"ffn": ("n_inner",)},
                       gated=False, tied=True, biases=True, ffn_of_hidden=4)  # fmt: skip
 _OPT = Family(_WIDTHS | _LEARNED | {"ffn": ("ffn_dim",)},
@@ -93,8 +98,13 @@ _MPT = Family(
     {"layers": ("n_layers",), "hidden": ("d_model",), "heads": ("n_heads",), "vocab": ("vocab_size",)},
     gated=False, tied=True, positions=-1, ffn_of_hidden=4,
 )  # fmt: skip
-_VIT = Family({key: _WIDTHS[key] for key in ("layers", "hidden", "heads", "ffn")},
-              gated=False, tied=True, biases=True, causal=False)  # fmt: skip
+_VIT = Family(
+    {key: _WIDTHS[key] for key in ("layers", "hidden", "heads", "ffn")},
+    gated=False,
+    tied=True,
+    biases=True,
+    causal=False,
+)
 
 FAMILIES: Mapping[str, Family] = {
     "llama": _LLAMA,
@@ -114,7 +124,9 @@ FAMILIES: Mapping[str, Family] = {
     "nemotron": Family(_WIDTHS, _KV, gated=False, positions=-1),
     "starcoder2": Family(_WIDTHS, _KV | _WINDOW, gated=False, tied=True, biases=True, positions=-1),
     "mixtral": Family(_WIDTHS | _LOCAL, _KV | _WINDOW, positions=-1),
-    "qwen2_moe": Family(_WIDTHS | _QWEN_MOE, _KV | {"shared_ffn": ("shared_expert_intermediate_size",)}, positions=-1),
+    "qwen2_moe": Family(
+        _WIDTHS | _QWEN_MOE, _KV | {"shared_ffn": ("shared_expert_intermediate_size",)}, positions=-1
+    ),
     "qwen3_moe": Family(_WIDTHS | _QWEN_MOE, _KV, positions=-1),
     "gpt_oss": Family(_WIDTHS | _LOCAL, _KV | _WINDOW, biases=True, positions=-1, window_every=2),
     "deepseek_v2": _MLA,
@@ -122,11 +134,14 @@ FAMILIES: Mapping[str, Family] = {
     "kimi_k2": _MLA,
     "glm4_moe": Family(
         _WIDTHS | _EXPERTS | {key: _DEEPSEEK[key] for key in ("experts", "expert_ffn", "dense_layers")},
-        _KV | {"mtp_layers": _DEEPSEEK_MAY["mtp_layers"]}, positions=-1,
+        _KV | {"mtp_layers": _DEEPSEEK_MAY["mtp_layers"]},
+        positions=-1,
     ),
     "nemotron_h": Family(
-        {key: _WIDTHS[key] for key in ("hidden", "heads", "vocab")} | _MIXER, _KV | _HYBRID_MAY,
-        gated=False, positions=-1,
+        {key: _WIDTHS[key] for key in ("hidden", "heads", "vocab")} | _MIXER,
+        _KV | _HYBRID_MAY,
+        gated=False,
+        positions=-1,
     ),
     "gpt2": _GPT2_FAMILY,
     "gpt_bigcode": _GPT2_FAMILY,
@@ -134,13 +149,19 @@ FAMILIES: Mapping[str, Family] = {
     "gpt_neox": Family(_WIDTHS, gated=False, biases=True, positions=-1),
     "phi": Family(_WIDTHS, _KV, gated=False, biases=True, positions=-1),
     "opt": _OPT,
-    "bloom": Family(_GPT2 | {"hidden": ("hidden_size", "n_embed", "n_embd")},
-                    gated=False, tied=True, biases=True, positions=-1, ffn_of_hidden=4),
+    "bloom": Family(
+        _GPT2 | {"hidden": ("hidden_size", "n_embed", "n_embd")},
+        gated=False,
+        tied=True,
+        biases=True,
+        positions=-1,
+        ffn_of_hidden=4,
+    ),
     "mpt": _MPT,
     "falcon": _FALCON,
     "bert": _BERT,
     "roberta": _BERT,
     "xlm-roberta": _BERT,
     "vit": _VIT,
-}  # fmt: skip
+}
 TEXT_OF = {"gemma3": "gemma3_text"}  # models for pictures and text: the text half is read

@@ -69,8 +69,16 @@ def _months(since: str, until: str) -> int:
 def _ours() -> tuple[Price, ...]:
     return tuple(
         Price(
-            row["item"], Deal(row["deal"]), row["per"], float(row["low"]), float(row["likely"]), float(row["high"]),
-            row["currency"], row["date"], row["quality"], row["source"],
+            row["item"],
+            Deal(row["deal"]),
+            row["per"],
+            float(row["low"]),
+            float(row["likely"]),
+            float(row["high"]),
+            row["currency"],
+            row["date"],
+            row["quality"],
+            row["source"],
         )
         for row in rows("prices")
-    )  # fmt: skip
+    )

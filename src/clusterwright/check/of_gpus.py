@@ -37,11 +37,15 @@ def each_gpu(
         return
     faults = [
         fault(
-            saw=f"GPU {gpu.index} {saw}", want=wanted, part=f"gpu {gpu.index}", otherwise=bad, mend="".join(mend)
+            saw=f"GPU {gpu.index} {saw}",
+            want=wanted,
+            part=f"gpu {gpu.index}",
+            otherwise=bad,
+            mend="".join(mend),
         )
         for gpu in have.gpus
         for saw, bad, *mend in wrong(gpu)
-    ]  # fmt: skip
+    ]
     if faults:
         yield from faults
     elif all(known(gpu) is None for gpu in have.gpus):

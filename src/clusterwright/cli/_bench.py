@@ -60,9 +60,13 @@ class Common:
         from clusterwright.units import parse_duration
 
         return Wish(
-            self.as_user or first_admin(cluster), expanded(self.hosts) or (), self.partition, self.reservation,
-            parse_duration(self.wait), lasts_s=parse_duration(lasts),
-        )  # fmt: skip
+            self.as_user or first_admin(cluster),
+            expanded(self.hosts) or (),
+            self.partition,
+            self.reservation,
+            parse_duration(self.wait),
+            lasts_s=parse_duration(lasts),
+        )
 
 
 COMMONLY = Common()
@@ -101,11 +105,15 @@ def show_list(file: Path, *, json: bool) -> int:
         return 0
     rows = [
         (
-            str(run.id), run.bench, datetime.fromtimestamp(run.time, UTC).strftime("%Y-%m-%d %H:%M"), fold(run.hosts),
-            str(run.measurements), ", ".join(f"{count} {status}" for status, count in run.statuses.items()),
+            str(run.id),
+            run.bench,
+            datetime.fromtimestamp(run.time, UTC).strftime("%Y-%m-%d %H:%M"),
+            fold(run.hosts),
+            str(run.measurements),
+            ", ".join(f"{count} {status}" for status, count in run.statuses.items()),
         )
         for run in found
-    ]  # fmt: skip
+    ]
     show_table(("bench", "kind", "time (UTC)", "hosts", "measurements", "verdicts"), rows)
     return 0
 

@@ -63,9 +63,14 @@ class Common:
         key, public = _own_key(cluster.name) if wish.kind == "vscode" else (Path(), "")
         try:
             asked = dev.begin(
-                wish, cluster, way_to(cluster), hear=told, public_key=public, new=self.new,
+                wish,
+                cluster,
+                way_to(cluster),
+                hear=told,
+                public_key=public,
+                new=self.new,
                 wait_s=seconds("--wait", self.wait) if self.wait else None,
-            )  # fmt: skip
+            )
         except dev.Left as left:
             say(left.what)
             return 130

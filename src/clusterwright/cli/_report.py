@@ -29,9 +29,12 @@ def write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tup
     benches = latest(file_of(cluster.name))
     measured = [verdict for run in benches for verdict in run.verdicts]
     found = findings(
-        cluster, [*verdicts, *measured], taken=_date(time.time()), version=__version__,
+        cluster,
+        [*verdicts, *measured],
+        taken=_date(time.time()),
+        version=__version__,
         benches=[f"{run.bench}: bench {run.id} of {_date(run.time)}" for run in benches],
-    )  # fmt: skip
+    )
     text = page(found, tuple(cluster.networks.named()))
     data = json.dumps(dataclasses.asdict(found), indent=2, default=str)
     beside = to.with_suffix(".json")

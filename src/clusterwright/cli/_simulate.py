@@ -55,9 +55,10 @@ def jobs_of(cluster: Path, path: Path | None, wish: Wish, *, skip_bad: bool) -> 
         _refuse("trace-no-column", f"{path}: the heading lacks {why}", f"take what this prints: {ASK}")
     if found.bad and not skip_bad:
         _refuse(
-            "trace-bad-lines", f"{path}: {found.bad} lines are no jobs: {shown.bad(found)}",
+            "trace-bad-lines",
+            f"{path}: {found.bad} lines are no jobs: {shown.bad(found)}",
             "mend them, or leave them out with --skip-bad",
-        )  # fmt: skip
+        )
     if not found.jobs:
         _refuse("trace-empty", f"{path}: no job in it ever ran", f"take what this prints: {ASK}")
     return found
@@ -100,9 +101,10 @@ def _made_up(settings: Settings, wish: Wish) -> Trace:
         or not 0 < wish.load <= MOST_LOAD
     ):
         _refuse(
-            "trace-wish", f"{wish.teams} teams, {wish.days:g} days, load {wish.load:g}",
+            "trace-wish",
+            f"{wish.teams} teams, {wish.days:g} days, load {wish.load:g}",
             f"{FEWEST_TEAMS} to {most} teams, up to 366 days, a load up to 10",
-        )  # fmt: skip
+        )
     names = sorted(settings.accounts, key=lambda name: -settings.accounts[name].shares)
     jobs = generated.generated(
         generated.Wish(

@@ -80,9 +80,11 @@ def screen(asked: Asked) -> int:
         from clusterwright.errors import EXIT_USAGE, WrightError
 
         raise WrightError.of(
-            "top-needs-textual", "the screen is drawn with textual, which is not installed",
-            'pip install "clusterwright[tui]", or look once: wright top --once', exit_code=EXIT_USAGE,
-        )  # fmt: skip
+            "top-needs-textual",
+            "the screen is drawn with textual, which is not installed",
+            'pip install "clusterwright[tui]", or look once: wright top --once',
+            exit_code=EXIT_USAGE,
+        )
     if not asked.colour:
         os.environ["NO_COLOR"] = "1"
     from clusterwright.edge.clock import SystemClock

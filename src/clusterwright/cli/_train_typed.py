@@ -52,11 +52,17 @@ class Typed:
     def fields(self) -> dict[str, Any]:
         """Those that were said, as a job file says them."""
         said = {
-            "nodes": self.nodes, "gpus_per_node": self.gpus, "partition": self.partition, "time": self.time,
-            "name": self.name, "framework": self.framework, "launcher": self.launcher, "array": self.array,
+            "nodes": self.nodes,
+            "gpus_per_node": self.gpus,
+            "partition": self.partition,
+            "time": self.time,
+            "name": self.name,
+            "framework": self.framework,
+            "launcher": self.launcher,
+            "array": self.array,
             "code": {"folder": self.code} if self.code and self.code != "none" else None,
             "after": self.after.split(",") if self.after else None,
-        }  # fmt: skip
+        }
         return {name: value for name, value in said.items() if value is not None}
 
 

@@ -20,9 +20,12 @@ from clusterwright.edge.files import write_whole
 
 
 def concluded(
-    path: Path, found: Tuned, options: Common, variables: tuple[str, ...],
+    path: Path,
+    found: Tuned,
+    options: Common,
+    variables: tuple[str, ...],
     check: Callable[[str], object] = lambda text: job_of(read(text, "the job file")),
-) -> None:  # fmt: skip
+) -> None:
     """Every trial, what it came to, the difference to the file, and that into it if it is wanted."""
     outcome = found.outcome
     before = source_of(path).text

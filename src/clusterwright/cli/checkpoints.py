@@ -38,9 +38,15 @@ def list_(run: str = "last", /, *, cluster: Path | None = None, host: str = "", 
 
 @checkpoints.command
 def verify(
-    run: str, /, *, step: int | None = None, all_: Annotated[bool, Parameter(name="--all")] = False,
-    cluster: Path | None = None, host: str = "", json: bool = False,
-) -> int:  # fmt: skip
+    run: str,
+    /,
+    *,
+    step: int | None = None,
+    all_: Annotated[bool, Parameter(name="--all")] = False,
+    cluster: Path | None = None,
+    host: str = "",
+    json: bool = False,
+) -> int:
     """Read every byte of the newest checkpoint; names the file and the tensor that is damaged. Exit code 5 if any is.
 
     Parameters
@@ -67,10 +73,17 @@ def verify(
 
 @checkpoints.command
 def convert(
-    source: str, target: str, /, *, to: Literal["torch", "dcp", "safetensors"] | None = None,
-    from_: Annotated[Literal["torch", "dcp"] | None, Parameter(name="--from")] = None, name: str = "model",
-    cluster: Path | None = None, host: str = "", json: bool = False,
-) -> int:  # fmt: skip
+    source: str,
+    target: str,
+    /,
+    *,
+    to: Literal["torch", "dcp", "safetensors"] | None = None,
+    from_: Annotated[Literal["torch", "dcp"] | None, Parameter(name="--from")] = None,
+    name: str = "model",
+    cluster: Path | None = None,
+    host: str = "",
+    json: bool = False,
+) -> int:
     """Write a checkpoint in another form, or another one in ours: bit for bit, whole or not at all.
 
     Parameters

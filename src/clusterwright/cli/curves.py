@@ -9,9 +9,13 @@ from cyclopts import Parameter
 
 
 def curves(
-    job: str = "last", /, *, cluster: Path | None = None, output: Path | None = None,
+    job: str = "last",
+    /,
+    *,
+    cluster: Path | None = None,
+    output: Path | None = None,
     json: Annotated[bool, Parameter(negative="")] = False,
-) -> int:  # fmt: skip
+) -> int:
     """Draw a run's curves on one page: loss, learning rate, norm, speed, data wait, memory; restarts are marked.
 
     Parameters

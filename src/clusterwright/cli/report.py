@@ -17,9 +17,15 @@ report = App(
 
 @report.command
 def job(
-    job: str = "last", /, *, cluster: Path | None = None, html: Path | None = None, csv: Path | None = None,
-    json: bool = False, lang: Literal["en", "zh"] | None = None,
-) -> int:  # fmt: skip
+    job: str = "last",
+    /,
+    *,
+    cluster: Path | None = None,
+    html: Path | None = None,
+    csv: Path | None = None,
+    json: bool = False,
+    lang: Literal["en", "zh"] | None = None,
+) -> int:
     """Show how well one job used what it had, where its time went, and what to change.
 
     Parameters
@@ -44,9 +50,16 @@ def job(
 
 @report.command
 def team(
-    name: str = "", /, *, month: str = "", cluster: Path | None = None, html: Path | None = None,
-    csv: Path | None = None, json: bool = False, lang: Literal["en", "zh"] | None = None,
-) -> int:  # fmt: skip
+    name: str = "",
+    /,
+    *,
+    month: str = "",
+    cluster: Path | None = None,
+    html: Path | None = None,
+    csv: Path | None = None,
+    json: bool = False,
+    lang: Literal["en", "zh"] | None = None,
+) -> int:
     """Show what a team used in a month, and its users; without a name, all teams.
 
     Parameters
@@ -73,9 +86,15 @@ def team(
 
 @report.command(name="cluster")
 def cluster_(
-    cluster: Path | None = None, /, *, month: str = "", html: Path | None = None, csv: Path | None = None,
-    json: bool = False, lang: Literal["en", "zh"] | None = None,
-) -> int:  # fmt: skip
+    cluster: Path | None = None,
+    /,
+    *,
+    month: str = "",
+    html: Path | None = None,
+    csv: Path | None = None,
+    json: bool = False,
+    lang: Literal["en", "zh"] | None = None,
+) -> int:
     """Show how the whole cluster was used in a month.
 
     Parameters

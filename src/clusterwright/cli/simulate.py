@@ -9,11 +9,18 @@ from cyclopts import Parameter
 
 
 def simulate(  # noqa: PLR0913 (each option of the command line is one)
-    cluster: Path = Path("cluster.yaml"), /, *, trace: Path | None = None, teams: int = 0, days: float = 14,
-    load: float = 1.0, seed: int = 1, against: Path | None = None,
+    cluster: Path = Path("cluster.yaml"),
+    /,
+    *,
+    trace: Path | None = None,
+    teams: int = 0,
+    days: float = 14,
+    load: float = 1.0,
+    seed: int = 1,
+    against: Path | None = None,
     skip_bad: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
-) -> int:  # fmt: skip
+) -> int:
     """Replay jobs through a model of Slurm: utilisation, waiting and fairness of two settings, side by side.
 
     Parameters

@@ -9,9 +9,13 @@ from cyclopts import Parameter
 
 
 def status(
-    job: str = "last", /, *, cluster: Path | None = None, json: Annotated[bool, Parameter(negative="")] = False,
+    job: str = "last",
+    /,
+    *,
+    cluster: Path | None = None,
+    json: Annotated[bool, Parameter(negative="")] = False,
     metrics: Annotated[bool, Parameter(negative="")] = False,
-) -> int:  # fmt: skip
+) -> int:
     """Show how a run stands: step, time left, checkpoints, copies, standbys, failures, and where its time went.
 
     Parameters

@@ -10,9 +10,7 @@ from clusterwright.config.quantities import Duration
 
 # What needs to be allowed. `return` goes with `drain`, whose undo it is; `tell` harms nobody; `restart-in-place` is
 # what the supervisor of a training does by itself.
-Deed = Literal[
-    "restart-service", "drain", "reset-gpu", "reboot", "reapply", "replace", "requeue", "exclude"
-]  # fmt: skip
+Deed = Literal["restart-service", "drain", "reset-gpu", "reboot", "reapply", "replace", "requeue", "exclude"]
 
 
 class Heal(Section):

@@ -63,8 +63,10 @@ def _packages(example: str) -> Any:
     """The field of clients that no distribution has."""
     return setting(
         "Packages of its client, from a repository of the site's; none if the hosts have them already.",
-        cost=Cost.DRAIN, default=(), example=example,
-    )  # fmt: skip
+        cost=Cost.DRAIN,
+        default=(),
+        example=example,
+    )
 
 
 class Lustre(_Folder):

@@ -114,16 +114,27 @@ def nspawn_argv(state: LabState, host: LabHost) -> tuple[str, ...]:
     }
     devices = (f"--bind={place}:{inside}" for place, inside in places.items() if place.exists())
     return (
-        "systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit", "--settings=no",
-        f"--machine={machine_name(state.name, host.name)}", f"--hostname={host.name}",
+        "systemd-nspawn",
+        "--quiet",
+        "--boot",
+        "--register=no",
+        "--keep-unit",
+        "--settings=no",
+        f"--machine={machine_name(state.name, host.name)}",
+        f"--hostname={host.name}",
         f"--directory={state.host_folder(host.name) / 'root'}",
         f"--network-namespace-path=/run/netns/{host.namespace}",
         # over its own network only; nspawn withholds it where the namespace was made before
         "--capability=CAP_NET_ADMIN",
-        "--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=read-only",
+        "--resolv-conf=off",
+        "--timezone=off",
+        "--link-journal=no",
+        "--console=read-only",
         f"--bind={kernel_pipe(state, host)}:{kernel_log.INSIDE}",
-        *devices, *_for_nfs(state, host), *state.binds,
-    )  # fmt: skip
+        *devices,
+        *_for_nfs(state, host),
+        *state.binds,
+    )
 
 
 def _served(state: LabState, host: LabHost, path: str) -> Path:

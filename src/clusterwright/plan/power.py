@@ -126,8 +126,18 @@ def node_of(gpu: Gpu, gpus: int = 8, rated_w: float = 0.0, nics: int = 8) -> Nod
         message = f"the power of {gpu.name} is not known"
         raise _refused(message, "give it in a catalog file of your own: power_w of the GPU")
     if gpu.form == "superchip":  # NVL72: 36 Grace of 300 W, memory on the module, one drive and port a GPU
-        return Node(RACK_GPUS, gpu.power_w, RACK_GPUS // 2, GRACE_W, 0, RACK_GPUS, RACK_GPUS, liquid=True,
-                    rated_w=rated_w, height_u=HEIGHT_U - 2)  # fmt: skip
+        return Node(
+            RACK_GPUS,
+            gpu.power_w,
+            RACK_GPUS // 2,
+            GRACE_W,
+            0,
+            RACK_GPUS,
+            RACK_GPUS,
+            liquid=True,
+            rated_w=rated_w,
+            height_u=HEIGHT_U - 2,
+        )
     board = gpu.form.upper().startswith(("SXM", "OAM"))
     height = 8 if board and gpus >= 8 else 4
     return Node(gpus, gpu.power_w, nics=nics, nvswitch=board, rated_w=rated_w, height_u=height)

@@ -40,9 +40,17 @@ class Sampler:
     """
 
     def __init__(
-        self, size: int, *, batch: int, seed: int = 0, shuffle: bool = True,
-        blocks: Sequence[int] = (), mixed: int = 16, data: str = "", replica: tuple[int, int] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        size: int,
+        *,
+        batch: int,
+        seed: int = 0,
+        shuffle: bool = True,
+        blocks: Sequence[int] = (),
+        mixed: int = 16,
+        data: str = "",
+        replica: tuple[int, int] | None = None,
+    ) -> None:
         if size < 1 or batch < 1:
             raise ValueError(f"{size} samples in batches of {batch}: both must be at least 1")
         if blocks and (sum(blocks) != size or mixed < 1):
@@ -59,9 +67,13 @@ class Sampler:
         """One for a dataset of ours (`runtime.datasets`): by its blocks, where it has any, and for it alone."""
         blocks = getattr(dataset, "blocks", ())
         return cls(
-            len(dataset), batch=batch, seed=seed, shuffle=shuffle,
-            blocks=blocks if len(blocks) > 1 else (), data=dataset.fingerprint,
-        )  # fmt: skip
+            len(dataset),
+            batch=batch,
+            seed=seed,
+            shuffle=shuffle,
+            blocks=blocks if len(blocks) > 1 else (),
+            data=dataset.fingerprint,
+        )
 
     @property
     def epoch(self) -> int:

@@ -92,9 +92,7 @@ def read(name: str, text: str) -> Alert:
         )  # fmt: skip
     except (TypeError, KeyError) as problem:
         raise ValueError(f"alerts/{name}.toml: {problem}") from problem
-    for said, known in (
-        (found.component, Component), (found.severity, Severity), (found.incident, Incident),
-    ):  # fmt: skip
+    for said, known in ((found.component, Component), (found.severity, Severity), (found.incident, Incident)):
         if said not in get_args(known):
             raise ValueError(f"alerts/{name}.toml: `{said}` is none of {get_args(known)}")
     return found

@@ -26,12 +26,22 @@ def script(
     # Slurm gives no host that has fewer than are asked for.
     least = min(each.count if each else 0 for each in gpus)
     lines = [
-        ("job-name", JOB_NAME), ("partition", partition), ("reservation", reservation),
-        ("nodelist", fold(list(hosts))), ("nodes", str(len(hosts))), ("ntasks-per-node", "1"),
-        ("exclusive", None), ("mem", "0"), ("gres", f"gpu:{least}" if least else ""),
-        ("time", format_slurm_time(limit_s)), ("chdir", folder), ("output", f"{folder}/job.out"),
-        ("export", "NONE"), ("no-kill", None), ("no-requeue", None),
-    ]  # fmt: skip
+        ("job-name", JOB_NAME),
+        ("partition", partition),
+        ("reservation", reservation),
+        ("nodelist", fold(list(hosts))),
+        ("nodes", str(len(hosts))),
+        ("ntasks-per-node", "1"),
+        ("exclusive", None),
+        ("mem", "0"),
+        ("gres", f"gpu:{least}" if least else ""),
+        ("time", format_slurm_time(limit_s)),
+        ("chdir", folder),
+        ("output", f"{folder}/job.out"),
+        ("export", "NONE"),
+        ("no-kill", None),
+        ("no-requeue", None),
+    ]
     head = [
         f"#SBATCH --{name}" + ("" if value is None else f"={value}") for name, value in lines if value != ""
     ]

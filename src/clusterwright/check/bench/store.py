@@ -178,9 +178,14 @@ def _newer(path: Path, found: int) -> WrightError:
 def _row(each: Measurement, versions: Mapping[str, Versions]) -> Sequence[Any]:
     of_its_hosts = {host: dict(versions[host]) for host in each.hosts if host in versions}
     return (
-        each.subject, each.quantity, each.unit, each.value,
-        json.dumps(each.hosts), json.dumps(dict(each.conditions)), json.dumps(of_its_hosts),
-    )  # fmt: skip
+        each.subject,
+        each.quantity,
+        each.unit,
+        each.value,
+        json.dumps(each.hosts),
+        json.dumps(dict(each.conditions)),
+        json.dumps(of_its_hosts),
+    )
 
 
 def _measurement(bench: str, row: Sequence[Any]) -> Measurement:

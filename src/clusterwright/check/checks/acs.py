@@ -48,6 +48,8 @@ def _fault(have: Board, bridge: Device) -> Verdict:
     now = f"until then, at each boot: setpci -s {bridge.address} ECAP_ACS+6.w=0000"
     return fault(
         saw=f"the {'root port' if root else 'switch port'} at {bridge.address} redirects (ACSCtl {bridge.acs:#06x})",
-        want=_WANTED, part=bridge.address, mend=f"{page(have, 'acs')}: Disabled; {now}",
+        want=_WANTED,
+        part=bridge.address,
+        mend=f"{page(have, 'acs')}: Disabled; {now}",
         otherwise=Status.WARN if root else Status.FAIL,
-    )  # fmt: skip
+    )

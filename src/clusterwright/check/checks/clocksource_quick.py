@@ -25,5 +25,8 @@ def clocksource_quick(_want: Want, have: Machine) -> Verdict:
     if not have.clocksource:
         return unknown("the kernel does not say its clocksource")
     return expect(
-        have.clocksource in _QUICK, saw=have.clocksource, want=f"one of {', '.join(_QUICK)}", otherwise=Status.WARN
-    )  # fmt: skip
+        have.clocksource in _QUICK,
+        saw=have.clocksource,
+        want=f"one of {', '.join(_QUICK)}",
+        otherwise=Status.WARN,
+    )

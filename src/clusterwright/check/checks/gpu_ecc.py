@@ -38,4 +38,4 @@ def gpu_ecc(want: Want, have: Driver) -> Iterator[Verdict]:
     wanted = f"no uncorrectable error, {_SRAM} of SRAM in a GPU's life at most, {_CORRECTED:.0e} corrected"
     return each_gpu(
         want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.uncorrected, silent="this model has no ECC"
-    )  # fmt: skip
+    )

@@ -24,4 +24,4 @@ def gpu_ecc_mode(want: Want, have: Driver) -> Iterator[Verdict]:
     wanted = "ECC on, current and pending (imbue-ai/cluster-health)"
     return each_gpu(
         want, have, _wrong, wanted=wanted, known=lambda gpu: gpu.ecc_now, silent="this model has no ECC"
-    )  # fmt: skip
+    )

@@ -32,9 +32,13 @@ def gpu_idle(want: Want, have: Driver, running: Processes) -> Iterator[Verdict]:
     wanted = f"processes of Slurm jobs only, {_LEAST // MiB} MiB used at most on a GPU without one"
     silent = "this driver does not say how much memory is used"
     return each_gpu(
-        want, have, lambda gpu: _wrong(gpu, by_gpu),
-        wanted=wanted, known=lambda gpu: gpu.memory_used_bytes, silent=silent,
-    )  # fmt: skip
+        want,
+        have,
+        lambda gpu: _wrong(gpu, by_gpu),
+        wanted=wanted,
+        known=lambda gpu: gpu.memory_used_bytes,
+        silent=silent,
+    )
 
 
 def _wrong(gpu: Gpu, by_gpu: Mapping[str, list[Process]]) -> Iterator[Wrong]:

@@ -45,11 +45,13 @@ def nic_slots(_want: Want, have: Board) -> Iterator[Verdict]:
     faults = [
         fault(
             saw=f"the nearest adapter of the GPU at {gpu.where} is {ways[gpu.address]}",
-            want=wanted, part=f"gpu {gpu.address}", otherwise=Status.WARN,
+            want=wanted,
+            part=f"gpu {gpu.address}",
+            otherwise=Status.WARN,
         )
         for gpu in gpus
         if many >= _MOST * len(gpus) and _NEAR.index(ways[gpu.address]) > _NEAR.index(usual)
-    ]  # fmt: skip
+    ]
     yield from faults or [
         fine(saw=", ".join(f"{ways[gpu.address]} of {gpu.address}" for gpu in gpus), want=wanted)
     ]

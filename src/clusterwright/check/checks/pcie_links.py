@@ -79,8 +79,10 @@ def _short(want: Want, have: Board) -> Iterator[Verdict]:
             yield fault(
                 saw=f"the slot of {adapter.rdma[0]} at {adapter.where} carries {_carries(adapter) / GB:.0f} Gbit/s",
                 want=f"{rate / GB:.0f} Gbit/s (networks.compute.rate)",
-                part=f"nic {adapter.address}", mend=_move(have), otherwise=Status.WARN,
-            )  # fmt: skip
+                part=f"nic {adapter.address}",
+                mend=_move(have),
+                otherwise=Status.WARN,
+            )
 
 
 def _carries(adapter: Device) -> float:

@@ -32,6 +32,8 @@ def _fault(each: Array) -> Verdict:
     state = f"{each.working} of {each.disks} disks" if each.active else "inactive"
     mending = each.active and each.doing.startswith("recovery")
     return fault(
-        saw=f"{each.name}: {state}{lost}{doing}", want=_WANT, part=f"/dev/{each.name}",
+        saw=f"{each.name}: {state}{lost}{doing}",
+        want=_WANT,
+        part=f"/dev/{each.name}",
         otherwise=Status.WARN if mending else Status.FAIL,
-    )  # fmt: skip
+    )

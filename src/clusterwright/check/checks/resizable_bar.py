@@ -29,12 +29,15 @@ def resizable_bar(_want: Want, have: Board) -> Iterator[Verdict]:
     faults = [
         fault(
             saw=f"the GPU at {gpu.where} shows {bar.now // MiB} of {bar.most // MiB} MiB (BAR {bar.bar})",
-            want=_WANTED, part=f"gpu {gpu.address}", mend=mend, otherwise=Status.WARN,
+            want=_WANTED,
+            part=f"gpu {gpu.address}",
+            mend=mend,
+            otherwise=Status.WARN,
         )
         for gpu in gpus
         for bar in gpu.resizable
         if bar.now < bar.most
-    ]  # fmt: skip
+    ]
     able = sum(bool(gpu.resizable) for gpu in gpus)
     if not able:
         yield skip("no GPU here has a window that can be resized")

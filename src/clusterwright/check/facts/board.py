@@ -103,10 +103,13 @@ def board(out: str) -> Board:
     found = json.loads(out)
     return Board(
         **{name: str(found[name]) for name in ("maker", "model", "board", "bios", "processor")},
-        sockets=int(found["sockets"]), hypervisor=bool(found["hypervisor"]),
-        cmdline=tuple(str(found["cmdline"]).split()), units=int(found["units"]), nodes=int(found["nodes"]),
+        sockets=int(found["sockets"]),
+        hypervisor=bool(found["hypervisor"]),
+        cmdline=tuple(str(found["cmdline"]).split()),
+        units=int(found["units"]),
+        nodes=int(found["nodes"]),
         devices=tuple(_device(row) for row in found["devices"]),
-    )  # fmt: skip
+    )
 
 
 def _device(row: Mapping[str, Any]) -> Device:
@@ -114,11 +117,13 @@ def _device(row: Mapping[str, Any]) -> Device:
     more = ("iommu", "functions", "functions_most", "virtual")
     return Device(
         **{name: row[name] for name in (*same, *more)},
-        above=tuple(row["above"]), rdma=tuple(row["rdma"]),
-        speed=_gt(row["speed"]), speed_most=_gt(row["speed_most"]),
+        above=tuple(row["above"]),
+        rdma=tuple(row["rdma"]),
+        speed=_gt(row["speed"]),
+        speed_most=_gt(row["speed_most"]),
         bars=tuple(_bar(*bar) for bar in row["bars"]),
         resizable=tuple(Resizable(**each) for each in row["resizable"]),
-    )  # fmt: skip
+    )
 
 
 def _bar(first: int, last: int, flags: int) -> Bar:

@@ -45,5 +45,10 @@ def kernel_log(out: str) -> KernelLog:
     lines = tuple(Line(float(when), int(grave), str(text)) for when, grave, text in found["lines"])
     minors = {pci(address): int(number) for address, number in found["minors"].items()}
     return KernelLog(
-        float(found["now"]), bool(found["container"]), str(found["source"]), lines, int(found["left_out"]), minors
-    )  # fmt: skip
+        float(found["now"]),
+        bool(found["container"]),
+        str(found["source"]),
+        lines,
+        int(found["left_out"]),
+        minors,
+    )

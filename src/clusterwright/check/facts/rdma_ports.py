@@ -77,13 +77,17 @@ def _port(row: dict[str, object]) -> RdmaPort:
     if not isinstance(gids, list) or not isinstance(interfaces, list):
         raise TypeError(row)
     return RdmaPort(
-        device=texts["device"], port=int(texts["port"]),
-        state=_word(texts["state"]), physical=_word(texts["phys_state"]),
+        device=texts["device"],
+        port=int(texts["port"]),
+        state=_word(texts["state"]),
+        physical=_word(texts["phys_state"]),
         rate_bits_per_s=round(float(rate[1]) * GB) if rate else 0,
-        link_layer=texts["link_layer"], firmware=texts["firmware"], board=texts["board"],
+        link_layer=texts["link_layer"],
+        firmware=texts["firmware"],
+        board=texts["board"],
         interfaces=tuple(interfaces),
         gids=tuple(Gid(int(each["index"]), each["type"], _ipv4(each["gid"])) for each in gids),
-    )  # fmt: skip
+    )
 
 
 def _word(state: str) -> str:

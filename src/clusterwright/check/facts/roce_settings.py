@@ -34,11 +34,16 @@ def _port(row: dict[str, str]) -> RocePort:
     ways = [{int(one) for one in row[way].split()} for way in ("np", "rp") if row[way] != "unknown"]
     on = tuple(sorted(set.intersection(*ways))) if ways else None
     return RocePort(
-        network=row["network"], name=f"{row['device']}:{row['port']}", interface=row["interface"],
+        network=row["network"],
+        name=f"{row['device']}:{row['port']}",
+        interface=row["interface"],
         paused=tuple(int(key) for key, value in pauses.items() if value == "on") if pauses else None,
         priorities={int(key): int(value) for key, value in marks.items()} if pauses else None,
-        ecn=on, cnp_dscp=_number(row["cnp_dscp"]), tos=_number(row["tos"]), mtu=_number(row["mtu"]),
-    )  # fmt: skip
+        ecn=on,
+        cnp_dscp=_number(row["cnp_dscp"]),
+        tos=_number(row["tos"]),
+        mtu=_number(row["mtu"]),
+    )
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -118,10 +118,16 @@ class Runs:
     def _parts(self, job: Job) -> dict[str, Part]:
         hosts, here = self.site.stage.hosts, job.gpus_per_node
         shared = {
-            "name": f"{self.number:05}", "script": self.subject.script(job), "workdir": job.environment.workdir or "",
-            "address": self.site.address(hosts[0]), "port": port(self.number), "ranks": len(hosts) * here,
-            "ranks_here": here, "skip": SKIPPED, "steps": self.subject.steps,
-        }  # fmt: skip
+            "name": f"{self.number:05}",
+            "script": self.subject.script(job),
+            "workdir": job.environment.workdir or "",
+            "address": self.site.address(hosts[0]),
+            "port": port(self.number),
+            "ranks": len(hosts) * here,
+            "ranks_here": here,
+            "skip": SKIPPED,
+            "steps": self.subject.steps,
+        }
         return {
             host: Part(
                 "trial",

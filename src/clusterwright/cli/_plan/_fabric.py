@@ -211,11 +211,19 @@ def _kind_row(row: Compared, *, steps: bool) -> tuple[str, ...]:
         return (str(row.kind), *("-" for _ in range(11 + 2 * steps)))
     counts = " + ".join(str(level.count) for level in made.levels) or "0"
     cells = (
-        row.kind, str(made.tiers), counts, str(made.cables), str(sum(level.ports_free for level in made.levels)),
-        f"{made.bisection_bits_per_s / 1e12:.4g} Tbit/s", f"{made.oversubscription:.3g}:1", str(max(0, made.hops)),
-        f"{row.all_reduce_s * 1e3:.3g} ms", f"{row.all_reduce_scattered_s * 1e3:.3g} ms",
-        f"{row.power_w / 1e3:,.1f} kW", _money(row),
-    )  # fmt: skip
+        row.kind,
+        str(made.tiers),
+        counts,
+        str(made.cables),
+        str(sum(level.ports_free for level in made.levels)),
+        f"{made.bisection_bits_per_s / 1e12:.4g} Tbit/s",
+        f"{made.oversubscription:.3g}:1",
+        str(max(0, made.hops)),
+        f"{row.all_reduce_s * 1e3:.3g} ms",
+        f"{row.all_reduce_scattered_s * 1e3:.3g} ms",
+        f"{row.power_w / 1e3:,.1f} kW",
+        _money(row),
+    )
     trained = (f"{row.step_s:.4g} s", f"{row.step_scattered_s:.4g} s")
     return (*cells, *(trained if steps else ()))
 

@@ -105,9 +105,16 @@ def _named(model: str, own: Own | None) -> Architecture:
 def _amount(model: Architecture, amount: Amount, kind: Scenario | None) -> tuple[Workload, float, int]:
     served = kind is Scenario.INFERENCE and not (amount.samples or amount.tokens)
     asked = Asked(
-        model, amount.task, amount.samples, "1" if served else amount.tokens, amount.seq, amount.epochs,
-        amount.global_batch, amount.deadline, amount.precision,
-    )  # fmt: skip
+        model,
+        amount.task,
+        amount.samples,
+        "1" if served else amount.tokens,
+        amount.seq,
+        amount.epochs,
+        amount.global_batch,
+        amount.deadline,
+        amount.precision,
+    )
     made, deadline_s = workload(asked)
     return made, math.inf if served else deadline_s, parse_count(amount.seq) if amount.seq else CONTEXT
 

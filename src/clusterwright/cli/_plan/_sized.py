@@ -196,13 +196,28 @@ def record(answer: Answer | None, bought: Materials | None, choices: tuple[Choic
     }
     if answer and bought:
         made |= {
-            "size": _sized(answer.sized), "in_time": answer.in_time, "sure": answer.sure and _sized(answer.sure),
-            "shared": _among(answer), "nodes_to_buy": answer.nodes, "node": answer.parts, "notes": answer.notes,
-            "bill": [{"kind": line.kind, "item": line.item, "count": line.count, "total": line.total, "why": line.why}
-                     for line in bought.bill.lines],
-            "total": bought.bill.total, "currency": bought.bill.currency, "hall": bought.hall,
+            "size": _sized(answer.sized),
+            "in_time": answer.in_time,
+            "sure": answer.sure and _sized(answer.sure),
+            "shared": _among(answer),
+            "nodes_to_buy": answer.nodes,
+            "node": answer.parts,
+            "notes": answer.notes,
+            "bill": [
+                {
+                    "kind": line.kind,
+                    "item": line.item,
+                    "count": line.count,
+                    "total": line.total,
+                    "why": line.why,
+                }
+                for line in bought.bill.lines
+            ],
+            "total": bought.bill.total,
+            "currency": bought.bill.currency,
+            "hall": bought.hall,
             "storage": bought.storage,
-        }  # fmt: skip
+        }
     return made
 
 
@@ -211,26 +226,45 @@ def _among(answer: Answer) -> dict[str, Any] | None:
     if among is None:
         return None
     return {
-        "teams": among.teams, "headroom": among.headroom, "busy": among.busy, "nodes": among.nodes,
-        "side_by_side": among.slots, "share": among.share, "load": among.load, "waits": among.waits,
+        "teams": among.teams,
+        "headroom": among.headroom,
+        "busy": among.busy,
+        "nodes": among.nodes,
+        "side_by_side": among.slots,
+        "share": among.share,
+        "load": among.load,
+        "waits": among.waits,
         "wait_hours": among.wait_hours,
-    }  # fmt: skip
+    }
 
 
 def _sized(found: Sized) -> dict[str, Any]:
     return {
-        "gpu": found.machine.gpu.name, "gpus": found.gpus, "nodes": found.nodes, "hours": found.hours,
-        "hours_p10_p90": found.hours_range, "gpu_hours": found.gpu_hours, "tokens_per_s": found.tokens_per_s,
+        "gpu": found.machine.gpu.name,
+        "gpus": found.gpus,
+        "nodes": found.nodes,
+        "hours": found.hours,
+        "hours_p10_p90": found.hours_range,
+        "gpu_hours": found.gpu_hours,
+        "tokens_per_s": found.tokens_per_s,
         "mfu": found.utilization,
-        "steps": found.workload.steps, "tokens": found.workload.tokens, "goodput": found.kept,
-        "layout": found.cut.layout, "memory": found.cut.memory, "time": found.cut.time,
+        "steps": found.workload.steps,
+        "tokens": found.workload.tokens,
+        "goodput": found.kept,
+        "layout": found.cut.layout,
+        "memory": found.cut.memory,
+        "time": found.cut.time,
         "network": found.machine.network,
-    }  # fmt: skip
+    }
 
 
 def _choice(each: Choice) -> dict[str, Any]:
     size = _sized(each.sized) if each.sized else None
     return {
-        "gpu": each.gpu.name, "size": size, "serving": each.serving, "roof": each.roof, "money": each.money,
+        "gpu": each.gpu.name,
+        "size": size,
+        "serving": each.serving,
+        "roof": each.roof,
+        "money": each.money,
         "why_not": each.why_not,
-    }  # fmt: skip
+    }

@@ -166,10 +166,14 @@ def tell(found: Found) -> None:
 
 def _option_row(each: Option, staged: Staging | None) -> tuple[str, ...]:
     return (
-        each.name, "yes" if each.enough else "no", str(each.servers or ""),
-        f"{each.read_bytes_per_s / 1e9:.3g} GB/s", f"{each.write_bytes_per_s / 1e9:.3g} GB/s", each.reason,
+        each.name,
+        "yes" if each.enough else "no",
+        str(each.servers or ""),
+        f"{each.read_bytes_per_s / 1e9:.3g} GB/s",
+        f"{each.write_bytes_per_s / 1e9:.3g} GB/s",
+        each.reason,
         "" if staged is None else f"{'yes' if staged.pays else 'no'}: {staged.reason}",
-    )  # fmt: skip
+    )
 
 
 def _array_row(use: str, made: Array) -> tuple[str, ...]:

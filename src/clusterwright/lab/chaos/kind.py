@@ -125,10 +125,14 @@ def job(kind: Kind, shared: str, user: str | None, number: int) -> Job:
 def _job(program: str, shared: str, user: str | None, name: str) -> Job:
     """Two hosts and a third held ready."""
     rows: dict[str, Any] = {
-        "name": name, "nodes": 2, "gpus_per_node": 1, "time": "30m", "user": user,
+        "name": name,
+        "nodes": 2,
+        "gpus_per_node": 1,
+        "time": "30m",
+        "user": user,
         "recovery": {"on_host_loss": "spare", "spare_nodes": 1},
         "checkpoint": {"every": f"{EVERY} steps", "keep": 3},
-    }  # fmt: skip
+    }
     if program in ("exception", "memory"):
         rows |= {"command": [f"{shared}/{PROGRAM}", program]}
     else:

@@ -66,12 +66,17 @@ def _tile(value: str, english: str, chinese: str, *, missed: bool) -> str:
 def _row(score: Score) -> str:
     seen, kind = score.seen, score.planned.kind
     cells = (
-        (str(score.planned.number), None), (f"{kind.about}<br>{kind.about_zh}", None), (seen.host or "-", None),
-        (_seconds(seen.detected_s), score.detected), (_seconds(seen.progress_s), score.finished),
-        (", ".join(seen.causes[:2]) or "-", score.cause), (", ".join(seen.actions) or "-", score.action),
-        (_steps(score), score.exact), (_seconds(seen.back_s), None),
+        (str(score.planned.number), None),
+        (f"{kind.about}<br>{kind.about_zh}", None),
+        (seen.host or "-", None),
+        (_seconds(seen.detected_s), score.detected),
+        (_seconds(seen.progress_s), score.finished),
+        (", ".join(seen.causes[:2]) or "-", score.cause),
+        (", ".join(seen.actions) or "-", score.action),
+        (_steps(score), score.exact),
+        (_seconds(seen.back_s), None),
         (", ".join(seen.harmed), score.unharmed),
-    )  # fmt: skip
+    )
     return "<tr>" + "".join(_cell(text, good=good) for text, good in cells) + "</tr>"
 
 

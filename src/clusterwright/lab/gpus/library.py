@@ -13,9 +13,16 @@ from clusterwright.lab.compiling import compiled
 
 SONAME = "libnvidia-ml.so.1"
 FLAGS = (
-    "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O1", "-Wall", "-Wextra", "-fPIC", "-shared",
-    "-pthread", f"-Wl,-soname,{SONAME}",
-)  # fmt: skip
+    "-std=c11",
+    "-D_POSIX_C_SOURCE=200809L",
+    "-O1",
+    "-Wall",
+    "-Wextra",
+    "-fPIC",
+    "-shared",
+    "-pthread",
+    f"-Wl,-soname,{SONAME}",
+)
 _HERE = Path(__file__).parent
 
 

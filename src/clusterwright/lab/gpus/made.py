@@ -37,11 +37,19 @@ def _one(gpus: Simulated, index: int) -> Rows:
 
 def _whole(gpus: Simulated, index: int) -> Rows:
     rows: Rows = {
-        "name": gpus.name, "uuid": gpus.uuid(index), "serial": f"SIMULATED-{gpus.uuid(index)[-6:]}",
-        "board": "SIMULATED", "vbios": "SIMULATED", "inforom": "SIMULATED", "minor": index,
-        "pci": gpus.address(index), "pci.device_id": "0x000010DE", "persistence": 1, "compute_mode": 0,
+        "name": gpus.name,
+        "uuid": gpus.uuid(index),
+        "serial": f"SIMULATED-{gpus.uuid(index)[-6:]}",
+        "board": "SIMULATED",
+        "vbios": "SIMULATED",
+        "inforom": "SIMULATED",
+        "minor": index,
+        "pci": gpus.address(index),
+        "pci.device_id": "0x000010DE",
+        "persistence": 1,
+        "compute_mode": 0,
         "memory.total": gpus.memory_bytes,
-    }  # fmt: skip
+    }
     if gpus.arch in ARCHITECTURES:
         rows["architecture"] = ARCHITECTURES[gpus.arch]
     if gpus.capability:
@@ -75,10 +83,15 @@ def _health(gpus: Simulated) -> Rows:
 
 def _links(gpus: Simulated, index: int) -> Rows:
     rows: Rows = {
-        "pcie.gen": gpus.pcie_gen, "pcie.max_gen": gpus.pcie_gen, "pcie.width": 16, "pcie.max_width": 16,
-        "pcie.tx": 0, "pcie.rx": 0, "pcie.replays": 0,
+        "pcie.gen": gpus.pcie_gen,
+        "pcie.max_gen": gpus.pcie_gen,
+        "pcie.width": 16,
+        "pcie.max_width": 16,
+        "pcie.tx": 0,
+        "pcie.rx": 0,
+        "pcie.replays": 0,
         "socket": gpus.sockets[index] if index < len(gpus.sockets) else 0,
-    }  # fmt: skip
+    }
     if gpus.nvlinks:
         version = {"Volta": 2, "Ampere": 3, "Hopper": 4}.get(gpus.arch, 5)
         rows |= {"nvlink.links": gpus.nvlinks, "nvlink.version": version, "nvlink.speed_mbps": gpus.link_mbps}

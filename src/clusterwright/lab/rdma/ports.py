@@ -75,11 +75,16 @@ def tree(ports: Rdma) -> Files:
 
 def _device(ports: Rdma, index: int) -> Files:
     return {
-        "node_type": "1: CA", "node_guid": ports.guid(index), "sys_image_guid": ports.guid(index),
-        "node_desc": f"{ports.host} {ports.device(index)} (simulated)", "fw_ver": "SIMULATED",
-        "board_id": "SIMULATED", "hca_type": "SIMULATED", "hw_rev": "0",
+        "node_type": "1: CA",
+        "node_guid": ports.guid(index),
+        "sys_image_guid": ports.guid(index),
+        "node_desc": f"{ports.host} {ports.device(index)} (simulated)",
+        "fw_ver": "SIMULATED",
+        "board_id": "SIMULATED",
+        "hca_type": "SIMULATED",
+        "hw_rev": "0",
         f"device/net/{INTERFACE}/dev_port": "0",
-    }  # fmt: skip
+    }
 
 
 def port(ports: Rdma, index: int) -> Files:
@@ -88,11 +93,17 @@ def port(ports: Rdma, index: int) -> Files:
     gbits = round(ports.rate_bits_per_s / GB)
     lid = _LID_BASE + ports.number * ports.count + index if infiniband else 0
     files = {
-        "state": "4: ACTIVE", "phys_state": "5: LinkUp", "rate": f"{gbits} Gb/sec ({LANES.get(gbits, '4X EDR')})",
-        "link_layer": "InfiniBand" if infiniband else "Ethernet", "lid": f"0x{lid:x}",
-        "lid_mask_count": "0", "sm_lid": "0x1" if infiniband else "0x0", "sm_sl": "0",
-        "cap_mask": "0x2651e848" if infiniband else "0x00010000", "pkeys/0": "0xffff",
-    }  # fmt: skip
+        "state": "4: ACTIVE",
+        "phys_state": "5: LinkUp",
+        "rate": f"{gbits} Gb/sec ({LANES.get(gbits, '4X EDR')})",
+        "link_layer": "InfiniBand" if infiniband else "Ethernet",
+        "lid": f"0x{lid:x}",
+        "lid_mask_count": "0",
+        "sm_lid": "0x1" if infiniband else "0x0",
+        "sm_sl": "0",
+        "cap_mask": "0x2651e848" if infiniband else "0x00010000",
+        "pkeys/0": "0xffff",
+    }
     files |= {f"counters/{name}": "0" for name in COUNTERS}
     files |= {f"hw_counters/{name}": "0" for name in HW_COUNTERS}
     for place, (gid, kind) in enumerate(_gids(ports, index)):

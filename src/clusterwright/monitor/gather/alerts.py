@@ -27,6 +27,12 @@ def _alert(said: Mapping[str, Any]) -> Alert:
     name = str(labels.get("alertname", ""))
     en, zh = both(name, str(notes.get("summary") or notes.get("description") or name))
     return Alert(
-        name, str(labels.get("severity", "warning")), subject, float(said.get("since") or 0), en,
-        str(notes.get("summary_zh") or zh), str(notes.get("runbook_url", "")), bool(said.get("muted")),
-    )  # fmt: skip
+        name,
+        str(labels.get("severity", "warning")),
+        subject,
+        float(said.get("since") or 0),
+        en,
+        str(notes.get("summary_zh") or zh),
+        str(notes.get("runbook_url", "")),
+        bool(said.get("muted")),
+    )

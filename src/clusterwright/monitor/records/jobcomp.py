@@ -38,12 +38,26 @@ def _record(found: re.Match[str]) -> Record:
     start, end = moment(found["start"]), moment(found["end"])
     held = max(0.0, end - start) if start and end else None
     return Record(
-        found["id"], found["name"], found["user"], rest["Account"], found["partition"], rest["QOS"], found["state"],
-        moment(rest["SubmitTime"]), moment(rest["EligibleTime"]), start, end, held, _limit(found["limit"]),
-        "" if found["hosts"] == "(null)" else found["hosts"], int(found["count"]),
-        whole(resources(rest["Tres"]).get("cpu", "")) or int(found["cpus"]), gpus(rest["Tres"]),
-        size(resources(rest["Tres"]).get("mem", "")), exit_code=rest["ExitCode"],
-    )  # fmt: skip
+        found["id"],
+        found["name"],
+        found["user"],
+        rest["Account"],
+        found["partition"],
+        rest["QOS"],
+        found["state"],
+        moment(rest["SubmitTime"]),
+        moment(rest["EligibleTime"]),
+        start,
+        end,
+        held,
+        _limit(found["limit"]),
+        "" if found["hosts"] == "(null)" else found["hosts"],
+        int(found["count"]),
+        whole(resources(rest["Tres"]).get("cpu", "")) or int(found["cpus"]),
+        gpus(rest["Tres"]),
+        size(resources(rest["Tres"]).get("mem", "")),
+        exit_code=rest["ExitCode"],
+    )
 
 
 def _limit(text: str) -> float | None:

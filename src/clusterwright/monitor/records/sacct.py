@@ -106,11 +106,27 @@ def _parser(names: Sequence[str]) -> Callable[[Sequence[str]], Record]:
         )
         memory = size(resources(asked).get("mem", "") or of("ReqMem"))
         return Record(
-            of("JobID"), cells[place.get("JobName", blank)], of("User"), of("Account"), of("Partition"), of("QOS"),
-            of("State").split(" ")[0].rstrip("+"), moment(of("Submit")), moment(of("Eligible")), moment(of("Start")),
-            moment(of("End")), span(of("Elapsed")), span(of("Timelimit")), of("NodeList"), hosts,
+            of("JobID"),
+            cells[place.get("JobName", blank)],
+            of("User"),
+            of("Account"),
+            of("Partition"),
+            of("QOS"),
+            of("State").split(" ")[0].rstrip("+"),
+            moment(of("Submit")),
+            moment(of("Eligible")),
+            moment(of("Start")),
+            moment(of("End")),
+            span(of("Elapsed")),
+            span(of("Timelimit")),
+            of("NodeList"),
+            hosts,
             whole(of("NCPUS") or of("AllocCPUS") or of("ReqCPUS") or resources(given).get("cpu", "0")),
-            gpus(given) or gpus(asked), memory, span(of("TotalCPU")), size(of("MaxRSS")), of("ExitCode"),
-        )  # fmt: skip
+            gpus(given) or gpus(asked),
+            memory,
+            span(of("TotalCPU")),
+            size(of("MaxRSS")),
+            of("ExitCode"),
+        )
 
     return parse

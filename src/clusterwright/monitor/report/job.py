@@ -51,23 +51,38 @@ def report(facts: JobFacts, cluster: str, price: Price | None = None, gpu_watts:
         _money(hours, price, energy(watts * facts.ran_s, measured=bool(measured), known=bool(watts))),
     ]
     return Report(
-        title, figures, tuple(parts), tuple(advice(facts)), facts.missing, footer=cluster, table=1,
+        title,
+        figures,
+        tuple(parts),
+        tuple(advice(facts)),
+        facts.missing,
+        footer=cluster,
+        table=1,
         data=_data(facts, hours, price, watts),
-    )  # fmt: skip
+    )
 
 
 def _rows(facts: JobFacts, cluster: str) -> Iterator[tuple[str, str]]:
     record = facts.record
     run = str((facts.run.get("status") or {}).get("run", ""))
     rows = {
-        "Job ID": record.id, "User/Account": f"{record.user or '-'}/{record.account or '-'}", "Job name": record.name,
-        "Run": run, "State": record.state, "Hosts": f"{record.host_count} {record.hosts}".strip(),
-        "CPU cores": str(record.cpus or "-"), "CPU memory": gib(record.memory), "GPUs": str(record.gpus),
-        "QOS/Partition": f"{record.qos or '-'}/{record.partition or '-'}", "Cluster": cluster,
-        "Waited": span(record.waited_s), "Run time": clock(facts.ran_s), "Time limit": clock(record.limit_s),
+        "Job ID": record.id,
+        "User/Account": f"{record.user or '-'}/{record.account or '-'}",
+        "Job name": record.name,
+        "Run": run,
+        "State": record.state,
+        "Hosts": f"{record.host_count} {record.hosts}".strip(),
+        "CPU cores": str(record.cpus or "-"),
+        "CPU memory": gib(record.memory),
+        "GPUs": str(record.gpus),
+        "QOS/Partition": f"{record.qos or '-'}/{record.partition or '-'}",
+        "Cluster": cluster,
+        "Waited": span(record.waited_s),
+        "Run time": clock(facts.ran_s),
+        "Time limit": clock(record.limit_s),
         "Exit code": record.exit_code,
         "Earlier jobs of the run": ", ".join(each.id for each in facts.earlier[-8:]),
-    }  # fmt: skip
+    }
     for name, value in rows.items():
         if value:
             yield name, visible(value, 200)
@@ -159,12 +174,23 @@ def _data(facts: JobFacts, hours: float, price: Price | None, watts: float) -> d
         if name not in ("metrics", "table")
     }
     return {
-        "schema": 1, "job": asdict(facts.record), "ran_s": facts.ran_s, "waited_s": facts.record.waited_s,
-        "cpu_ratio": facts.cpu, "gpu_ratio": facts.gpu, "gpu_memory_ratio": facts.gpu_memory,
-        "memory_used_bytes": used, "memory_given_bytes": given, "gpu_hours": hours,
-        "cost": None if price is None else hours * price.amount, "currency": price.currency if price else None,
-        "joules": watts * facts.ran_s if watts else None, "hosts": [asdict(each) for each in facts.hosts],
-        "gpus": [asdict(each) for each in facts.gpus], "run": status or None,
+        "schema": 1,
+        "job": asdict(facts.record),
+        "ran_s": facts.ran_s,
+        "waited_s": facts.record.waited_s,
+        "cpu_ratio": facts.cpu,
+        "gpu_ratio": facts.gpu,
+        "gpu_memory_ratio": facts.gpu_memory,
+        "memory_used_bytes": used,
+        "memory_given_bytes": given,
+        "gpu_hours": hours,
+        "cost": None if price is None else hours * price.amount,
+        "currency": price.currency if price else None,
+        "joules": watts * facts.ran_s if watts else None,
+        "hosts": [asdict(each) for each in facts.hosts],
+        "gpus": [asdict(each) for each in facts.gpus],
+        "run": status or None,
         "slow": [list(row) for row in facts.run.get("slow") or ()],
-        "advice": [each[0] for each in advice(facts)], "missing": list(facts.missing),
-    }  # fmt: skip
+        "advice": [each[0] for each in advice(facts)],
+        "missing": list(facts.missing),
+    }

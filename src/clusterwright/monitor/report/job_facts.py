@@ -93,9 +93,14 @@ class JobFacts:
 
 
 def facts(
-    records: Sequence[Record], steps: Sequence[Record], values: Values, run: Mapping[str, Any] | None, *, now: float,
+    records: Sequence[Record],
+    steps: Sequence[Record],
+    values: Values,
+    run: Mapping[str, Any] | None,
+    *,
+    now: float,
     missing: tuple[str, ...] = (),
-) -> JobFacts | None:  # fmt: skip
+) -> JobFacts | None:
     """The newest of the records; None where there are none, and no run."""
     held = [each for each in records if each.start is not None] or list(records)
     if not held and not run:
@@ -113,9 +118,13 @@ def _of_run(run: Mapping[str, Any]) -> Record:
     status = run.get("status") or {}
     ledger, ids = status.get("ledger") or {}, status.get("jobs") or []
     return Record(
-        str(ids[-1]) if ids else "-", name=str(status.get("run", "")), state=str(status.get("state", "")).upper(),
-        elapsed_s=ledger.get("held_s"), gpus=int(ledger.get("gpus") or 0), host_count=len(status.get("hosts") or ()),
-    )  # fmt: skip
+        str(ids[-1]) if ids else "-",
+        name=str(status.get("run", "")),
+        state=str(status.get("state", "")).upper(),
+        elapsed_s=ledger.get("held_s"),
+        gpus=int(ledger.get("gpus") or 0),
+        host_count=len(status.get("hosts") or ()),
+    )
 
 
 def _hosts(values: Values) -> tuple[HostUse, ...]:

@@ -105,11 +105,15 @@ def _failures(found: dict[str, Any], failures: Any) -> Part:
 def _slow(facts: JobFacts) -> Part:
     rows = tuple(
         (
-            str(rank), visible(str(host)), f"{float(times):.2f}", f"{float(lost_s) * 1000:.3g} ms", str(step),
+            str(rank),
+            visible(str(host)),
+            f"{float(times):.2f}",
+            f"{float(lost_s) * 1000:.3g} ms",
+            str(step),
             "-" if end else "yes",
         )
         for rank, host, times, _, end, step, lost_s in facts.run.get("slow") or ()
-    )  # fmt: skip
+    )
     return Part(("Ranks that all others waited for", "拖慢整体的 rank"), heads=_SLOW, rows=rows)
 
 

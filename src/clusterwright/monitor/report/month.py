@@ -47,8 +47,13 @@ def report(found: Month, cluster: str, label: str, price: Price | None, gpu_watt
             Figure(("GPU hours", "GPU 小时"), f"{everything.held_h:,.0f}"),
             Figure(("wait, median", "排队中位数"), span(quantile(everything.waits_s, 0.5))),
         ),
-        parts, tuple(_notes(found)), found.missing, footer=cluster, table=1, data=_data(found, label, price),
-    )  # fmt: skip
+        parts,
+        tuple(_notes(found)),
+        found.missing,
+        footer=cluster,
+        table=1,
+        data=_data(found, label, price),
+    )
 
 
 def _bars(found: Month) -> Iterator[Bar]:
@@ -91,12 +96,18 @@ def _table(title: Both, of: Both, found: Month, rows: dict[str, Sum], price: Pri
 
 def _cells(each: Sum, found: Month, price: Price | None) -> tuple[str, ...]:
     return (
-        str(each.jobs), f"{each.held_h:,.1f}", percent(ratio(each.held_h, found.all.held_h)), percent(each.use),
-        percent(each.idle), span(quantile(each.waits_s, 0.5)), span(quantile(each.waits_s, 0.9)),
-        str(sum(each.failed.values())), f"{each.failed_h:,.1f}",
+        str(each.jobs),
+        f"{each.held_h:,.1f}",
+        percent(ratio(each.held_h, found.all.held_h)),
+        percent(each.use),
+        percent(each.idle),
+        span(quantile(each.waits_s, 0.5)),
+        span(quantile(each.waits_s, 0.9)),
+        str(sum(each.failed.values())),
+        f"{each.failed_h:,.1f}",
         "-" if price is None else f"{each.held_h * price.amount:,.2f} {price.currency}",
         "-" if each.joules is None else f"{each.joules / _KWH:,.1f}",
-    )  # fmt: skip
+    )
 
 
 def _most(users: dict[str, Sum]) -> list[tuple[str, Sum]]:
@@ -167,20 +178,38 @@ def _notes(found: Month) -> Iterator[Both]:
 
 def _data(found: Month, label: str, price: Price | None) -> dict[str, Any]:
     return {
-        "schema": 1, "month": label, "begin": found.span.begin, "end": found.span.end, "team": found.span.team or None,
-        "gpus": found.span.gpus, "gpu_hours": found.span.room_h, "utilisation": found.utilisation,
-        "joules": found.joules, "price": asdict(price) if price else None, "all": _sum(found.all),
+        "schema": 1,
+        "month": label,
+        "begin": found.span.begin,
+        "end": found.span.end,
+        "team": found.span.team or None,
+        "gpus": found.span.gpus,
+        "gpu_hours": found.span.room_h,
+        "utilisation": found.utilisation,
+        "joules": found.joules,
+        "price": asdict(price) if price else None,
+        "all": _sum(found.all),
         "teams": {name: _sum(each) for name, each in found.teams.items()},
-        "users": {name: _sum(each) for name, each in found.users.items()}, "broken": dict(found.broken),
-        "run_gpu_hours": found.lost_h, "top": [{**asdict(each), "gpu_hours": hours} for each, hours in found.top],
+        "users": {name: _sum(each) for name, each in found.users.items()},
+        "broken": dict(found.broken),
+        "run_gpu_hours": found.lost_h,
+        "top": [{**asdict(each), "gpu_hours": hours} for each, hours in found.top],
         "missing": list(found.missing),
-    }  # fmt: skip
+    }
 
 
 def _sum(each: Sum) -> dict[str, Any]:
     return {
-        "jobs": each.jobs, "held_h": each.held_h, "failed": dict(each.failed), "failed_h": each.failed_h,
-        "wait_median_s": quantile(each.waits_s, 0.5), "wait_p90_s": quantile(each.waits_s, 0.9), "use": each.use,
-        "idle": each.idle, "busy_h": each.busy_h, "idle_h": each.idle_h, "measured_h": each.measured_h,
+        "jobs": each.jobs,
+        "held_h": each.held_h,
+        "failed": dict(each.failed),
+        "failed_h": each.failed_h,
+        "wait_median_s": quantile(each.waits_s, 0.5),
+        "wait_p90_s": quantile(each.waits_s, 0.9),
+        "use": each.use,
+        "idle": each.idle,
+        "busy_h": each.busy_h,
+        "idle_h": each.idle_h,
+        "measured_h": each.measured_h,
         "joules": each.joules,
-    }  # fmt: skip
+    }

@@ -82,9 +82,12 @@ class Month:
 
 
 def month(
-    span: Span, records: Sequence[Record], runs: Iterable[Mapping[str, Any]], values: Values,
+    span: Span,
+    records: Sequence[Record],
+    runs: Iterable[Mapping[str, Any]],
+    values: Values,
     missing: tuple[str, ...] = (),
-) -> Month:  # fmt: skip
+) -> Month:
     """Worked out. A record that comes twice, as a requeued job's does, counts each time that it held hosts."""
     mine = [each for each in records if not span.team or each.account == span.team]
     found = Month(span, Sum(), {}, {}, [], missing=missing)
@@ -124,9 +127,11 @@ def _add(total: Sum, record: Record, hours: float, span: Span) -> None:
 def _measured(found: Month, values: Values) -> None:
     """What Prometheus says, by account."""
     for name, attribute, unit in (
-        ("busy_s", "busy_h", HOUR_S), ("idle_s", "idle_h", HOUR_S), ("measured_s", "measured_h", HOUR_S),
+        ("busy_s", "busy_h", HOUR_S),
+        ("idle_s", "idle_h", HOUR_S),
+        ("measured_s", "measured_h", HOUR_S),
         ("joules", "joules", 1),
-    ):  # fmt: skip
+    ):
         for labels, value in values.get(name, ()):
             team = labels.get("account") or NOBODY
             if found.span.team and team != found.span.team:

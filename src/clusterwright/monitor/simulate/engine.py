@@ -156,8 +156,10 @@ class _Slurm:
         share = self._factors.get((job.team, job.user), 1.0)
         parts = {
             "qos": quality.priority / self._best if quality and self._best else 0.0,
-            "fairshare": share, "age": gone, "size": size,
-        }  # fmt: skip
+            "fairshare": share,
+            "age": gone,
+            "size": size,
+        }
         return sum(WEIGHTS[name] * part for name, part in parts.items())
 
     def _main_pass(self) -> None:
@@ -211,10 +213,15 @@ class _Slurm:
         held = sum(host.gpus if each.need.whole else each.need.gpus for host in on)
         self._out.ran.append(
             Ran(
-                each.job, self._now, self._now + lasts_s, each.need.hosts * each.need.gpus, held,
-                each.need.hosts * each.need.cpus, lasts_s < each.job.run_s,
+                each.job,
+                self._now,
+                self._now + lasts_s,
+                each.need.hosts * each.need.gpus,
+                held,
+                each.need.hosts * each.need.cpus,
+                lasts_s < each.job.run_s,
             )
-        )  # fmt: skip
+        )
 
     def _end(self, number: int) -> None:
         self._charge(number)

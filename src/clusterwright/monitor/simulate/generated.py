@@ -87,9 +87,16 @@ def _job(wish: Wish, group: Group, number: int, gpus: int, run_s: float, draw: D
     each = gpus // hosts
     user = f"{group.name}{1 + int(draw() ** 2 * group.users)}"  # some users send much more than others
     return TraceJob(
-        f"{group.name}-{number}", group.name, user, _moment(wish.days, draw), run_s, _limit(run_s, draw), hosts, each,
+        f"{group.name}-{number}",
+        group.name,
+        user,
+        _moment(wish.days, draw),
+        run_s,
+        _limit(run_s, draw),
+        hosts,
+        each,
         each * wish.cpus_per_gpu,
-    )  # fmt: skip
+    )
 
 
 def _size(most: int, draw: Draw) -> int:

@@ -67,11 +67,20 @@ def result(of: Outcome) -> Result:
     held = sum((each.held if gpus else each.cpus) * _within(each, begin, end) for each in ran)
     teams = _teams(ran, settings, begin, end)
     return Result(
-        settings.name, used / room if room else 0.0, held / room if room else 0.0, _waits(ran),
-        jain([team.got_hours / team.promised_hours for team in teams.values() if team.promised_hours]), teams,
-        over - begin, len(of.never), sum(each.cut for each in ran), of.moved, sum(each.start > end for each in ran),
-        tuple(team for team in teams if settings.accounts and team not in settings.accounts), settings.left_out,
-    )  # fmt: skip
+        settings.name,
+        used / room if room else 0.0,
+        held / room if room else 0.0,
+        _waits(ran),
+        jain([team.got_hours / team.promised_hours for team in teams.values() if team.promised_hours]),
+        teams,
+        over - begin,
+        len(of.never),
+        sum(each.cut for each in ran),
+        of.moved,
+        sum(each.start > end for each in ran),
+        tuple(team for team in teams if settings.accounts and team not in settings.accounts),
+        settings.left_out,
+    )
 
 
 def jain(values: Sequence[float]) -> float:
@@ -111,9 +120,7 @@ def _within(each: Ran, begin: float, end: float) -> float:
 
 def _waits(ran: Sequence[Ran]) -> Waits:
     waits = [each.start - each.job.submit for each in ran]
-    slow = [
-        max(1.0, (each.end - each.job.submit) / max(each.end - each.start, SHORT_S)) for each in ran
-    ]  # fmt: skip
+    slow = [max(1.0, (each.end - each.job.submit) / max(each.end - each.start, SHORT_S)) for each in ran]
     return Waits(len(ran), quantile(waits, 0.5), quantile(waits, 0.9), sum(slow) / len(slow) if slow else 0.0)
 
 

@@ -126,15 +126,26 @@ def of_cluster(cluster: Cluster, name: str) -> Settings:
     }
     qualities = {
         key: Quality(
-            qos.priority, qos.max_time, qos.max_gpus, qos.max_gpus_per_user, qos.max_gpus_per_job,
+            qos.priority,
+            qos.max_time,
+            qos.max_gpus,
+            qos.max_gpus_per_user,
+            qos.max_gpus_per_job,
             qos.max_jobs_per_user,
         )
         for key, qos in cluster.qos.items()
-    }  # fmt: skip
+    }
     return Settings(
-        name, kinds, queues, accounts, qualities, float(cluster.accounting.half_life), window_s=_window(cluster),
-        tests=TESTS, left_out=_left_out(cluster),
-    )  # fmt: skip
+        name,
+        kinds,
+        queues,
+        accounts,
+        qualities,
+        float(cluster.accounting.half_life),
+        window_s=_window(cluster),
+        tests=TESTS,
+        left_out=_left_out(cluster),
+    )
 
 
 def _left_out(cluster: Cluster) -> tuple[str, ...]:
@@ -166,9 +177,15 @@ def _kinds(cluster: Cluster) -> dict[str, HostKind]:
 def _queue(cluster: Cluster, name: str, part: Partition) -> Queue:
     most = headroom_gpus(cluster, part) * GPU_BILLED if part.headroom_percent else None
     return Queue(
-        name, tuple(key for key in part.nodes if cluster.nodes[key].names()), float(part.max_time),
-        float(part.default_time or part.max_time), part.priority, part.exclusive, most, part.default,
-    )  # fmt: skip
+        name,
+        tuple(key for key in part.nodes if cluster.nodes[key].names()),
+        float(part.max_time),
+        float(part.default_time or part.max_time),
+        part.priority,
+        part.exclusive,
+        most,
+        part.default,
+    )
 
 
 def _window(cluster: Cluster) -> float:

@@ -54,9 +54,16 @@ def _team(name: str, results: Sequence[Result]) -> Iterator[Row]:
             team = each.teams[name]
             ratio = f"{team.got_hours / team.promised_hours:.2f}" if team.promised_hours else "-"
             yield (
-                clean(name), each.name, str(team.waits.jobs), span(team.waits.median_s), span(team.waits.p90_s),
-                f"{team.waits.slowdown:.1f}", f"{team.got_hours:.0f}", f"{team.promised_hours:.0f}", ratio,
-            )  # fmt: skip
+                clean(name),
+                each.name,
+                str(team.waits.jobs),
+                span(team.waits.median_s),
+                span(team.waits.p90_s),
+                f"{team.waits.slowdown:.1f}",
+                f"{team.got_hours:.0f}",
+                f"{team.promised_hours:.0f}",
+                ratio,
+            )
 
 
 def notes(trace: Trace, results: Sequence[Result]) -> list[str]:
@@ -96,11 +103,14 @@ def document(trace: Trace, results: Sequence[Result]) -> dict[str, Any]:
     return {
         "schema": 1,
         "trace": {
-            "jobs": len(trace.jobs), "steps": trace.steps, "never_ran": trace.never_ran, "bad": trace.bad,
+            "jobs": len(trace.jobs),
+            "steps": trace.steps,
+            "never_ran": trace.never_ran,
+            "bad": trace.bad,
             "first_bad": [asdict(each) for each in trace.first_bad],
         },
         "settings": [asdict(each) for each in results],
-    }  # fmt: skip
+    }
 
 
 def span(seconds: float) -> str:

@@ -71,10 +71,18 @@ def _job(record: Record) -> TraceJob:
     hosts = max(1, record.host_count)
     # An array's tasks, a requeued job: each ran by itself. Elapsed and submission are all that a replay needs.
     return TraceJob(
-        record.id, _same(record.account or "nobody"), _same(record.user or "nobody"), record.submit or 0.0,
-        record.elapsed_s or 0.0, record.limit_s, hosts, -(-record.gpus // hosts), max(1, -(-record.cpus // hosts)),
-        _same(record.partition), _same(record.qos),
-    )  # fmt: skip
+        record.id,
+        _same(record.account or "nobody"),
+        _same(record.user or "nobody"),
+        record.submit or 0.0,
+        record.elapsed_s or 0.0,
+        record.limit_s,
+        hosts,
+        -(-record.gpus // hosts),
+        max(1, -(-record.cpus // hosts)),
+        _same(record.partition),
+        _same(record.qos),
+    )
 
 
 @lru_cache(maxsize=65536)

@@ -42,8 +42,13 @@ class Listing(ScrollView, can_focus=True):
             self.listing, self.item = listing, item
 
     def __init__(
-        self, columns: Sequence[Column], cells: Callable[[Any], Cells], key: Callable[[Any], str], *, id: str,  # noqa: A002 (Textual's own name)
-    ) -> None:  # fmt: skip
+        self,
+        columns: Sequence[Column],
+        cells: Callable[[Any], Cells],
+        key: Callable[[Any], str],
+        *,
+        id: str,  # noqa: A002 (Textual's own name)
+    ) -> None:
         super().__init__(id=id)
         self._columns, self._cells, self._key = columns, cells, key
         self._heads: list[str] = []

@@ -49,8 +49,8 @@ def lines(picture: Picture, way: Way, width: int, rows: int) -> list[Text]:
 
 
 def _table(
-    kinds: Sequence[Column], items: Sequence[R], cells: Callable[[R, Way], Cells], way: Way, width: int,
-) -> Iterator[Text]:  # fmt: skip
+    kinds: Sequence[Column], items: Sequence[R], cells: Callable[[R, Way], Cells], way: Way, width: int
+) -> Iterator[Text]:
     if not items:
         return
     shown = fitting(kinds, width)

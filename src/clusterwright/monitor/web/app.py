@@ -102,10 +102,14 @@ class Views:
     async def me(self, request: Request) -> Response:
         """Who asks, and the token for changes."""
         who: Who = request.state.who
-        return JSONResponse({
-            "name": who.user.name if who.user else "", "role": who.role,
-            "token": who.session.token if who.session else "", "hands": self.site.hands is not None,
-        })  # fmt: skip
+        return JSONResponse(
+            {
+                "name": who.user.name if who.user else "",
+                "role": who.role,
+                "token": who.session.token if who.session else "",
+                "hands": self.site.hands is not None,
+            }
+        )
 
     async def jobs(self, request: Request) -> Response:
         """A page of a list."""

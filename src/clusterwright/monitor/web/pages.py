@@ -93,21 +93,26 @@ def _template(name: str) -> Template:
 def index(cluster: str, sums: Mapping[str, Json], lang: str, theme: str) -> str:
     """The skeleton: head, numbers and places of the views."""
     said = words(lang)
-    return _filled("index.html", lang, theme, {
-        "cluster": escape(cluster),
-        "tabs": "\n".join(
-            f'<a href="#/{view}" data-view="{view}"><span>{escape(said["view." + view])}</span><kbd>{at}</kbd></a>'
-            for at, view in enumerate(VIEWS, 1)
-        ),
-        "sums": "\n".join(
-            f'<div data-sum="{name}"><dt>{escape(said["sum." + name])}</dt><dd>{escape(_sum(name, sums))}</dd></div>'
-            for name in SUMS
-        ),
-        "preload": "\n".join(
-            f'<link rel="modulepreload" href="/static/{edition()}/{name}">'
-            for name in _modules(lang)
-        ),
-    })  # fmt: skip
+    return _filled(
+        "index.html",
+        lang,
+        theme,
+        {
+            "cluster": escape(cluster),
+            "tabs": "\n".join(
+                f'<a href="#/{view}" data-view="{view}"><span>{escape(said["view." + view])}</span><kbd>{at}</kbd></a>'
+                for at, view in enumerate(VIEWS, 1)
+            ),
+            "sums": "\n".join(
+                f'<div data-sum="{name}"><dt>{escape(said["sum." + name])}</dt>'
+                f"<dd>{escape(_sum(name, sums))}</dd></div>"
+                for name in SUMS
+            ),
+            "preload": "\n".join(
+                f'<link rel="modulepreload" href="/static/{edition()}/{name}">' for name in _modules(lang)
+            ),
+        },
+    )
 
 
 def _modules(lang: str) -> list[str]:
@@ -129,9 +134,12 @@ def _sum(name: str, sums: Mapping[str, Json]) -> str:
 def sign_in(lang: str, theme: str, token: str, trouble: str) -> str:
     """The form; `trouble` is a key of the words, or nothing."""
     said = words(lang)[trouble] if trouble else ""
-    return _filled("sign-in.html", lang, theme, {
-        "token": escape(token), "trouble": escape(said), "hidden": "" if said else "hidden",
-    })  # fmt: skip
+    return _filled(
+        "sign-in.html",
+        lang,
+        theme,
+        {"token": escape(token), "trouble": escape(said), "hidden": "" if said else "hidden"},
+    )
 
 
 def _filled(name: str, lang: str, theme: str, more: Mapping[str, str]) -> str:

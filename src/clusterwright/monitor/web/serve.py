@@ -58,14 +58,16 @@ def checked(listener: Listener, *, users: bool) -> Listener:
         _load(listener.tls_cert, listener.tls_key)
     if not listener.loopback and not listener.tls:
         raise _refused(
-            "web-in-the-clear", f"{listener.host} is reached from other machines, and there is no TLS",
+            "web-in-the-clear",
+            f"{listener.host} is reached from other machines, and there is no TLS",
             "give --tls-cert and --tls-key; or leave --host out, and come through `ssh -L 8080:localhost:8080`",
-        )  # fmt: skip
+        )
     if not listener.loopback and not users:
         raise _refused(
-            "web-no-users", f"{listener.host} is reached from other machines, and nobody could sign in",
+            "web-no-users",
+            f"{listener.host} is reached from other machines, and nobody could sign in",
             "make a user first: wright web --add-user NAME --role operator",
-        )  # fmt: skip
+        )
     return listener
 
 
@@ -74,9 +76,10 @@ def _load(cert: Path, key: Path) -> None:
         ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(cert, key, password=lambda: "")
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         raise _refused(
-            "web-tls", f"{cert} and {key} are not usable: {error}",
+            "web-tls",
+            f"{cert} and {key} are not usable: {error}",
             "PEM files, the key without a password and belonging to the certificate",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _refused(code: str, message: str, mend: str) -> WrightError:
@@ -105,9 +108,10 @@ def bound(listener: Listener) -> socket.socket:
     except OSError as error:
         opened.close()
         raise WrightError.of(
-            "web-port", f"{listener.host} port {listener.port}: {error.strerror}",
+            "web-port",
+            f"{listener.host} port {listener.port}: {error.strerror}",
             "give another --port, or end what listens there",
-        ) from error  # fmt: skip
+        ) from error
     return opened
 
 

@@ -55,9 +55,11 @@ def made(name: str, role: str, password: str) -> User:
     """
     if not _NAME.fullmatch(name):
         raise WrightError.of(
-            "web-user", f"{name!r} is no user's name", "give the name that Slurm knows, such as ann",
+            "web-user",
+            f"{name!r} is no user's name",
+            "give the name that Slurm knows, such as ann",
             exit_code=EXIT_USAGE,
-        )  # fmt: skip
+        )
     if role not in ROLES:
         raise WrightError.of(
             "web-user", f"there is no role {role!r}", f"one of {', '.join(ROLES)}", exit_code=EXIT_USAGE

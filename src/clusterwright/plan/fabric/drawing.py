@@ -135,9 +135,14 @@ def _links(fabric: Fabric, rows: list[_Row]) -> Iterator[str]:
         lower, upper = _spot(link.lower, by_name), _spot(link.upper, by_name)
         if lower and upper:
             yield tag(
-                "line", x1=lower[0], y1=lower[1], x2=upper[0], y2=upper[1] + BOX_H, class_="fab-link",
+                "line",
+                x1=lower[0],
+                y1=lower[1],
+                x2=upper[0],
+                y2=upper[1] + BOX_H,
+                class_="fab-link",
                 style=f"stroke-width:{min(3.0, 0.5 + 0.25 * link.cables):g}",
-            )  # fmt: skip
+            )
 
 
 def _spot(name: str, rows: dict[str, _Row]) -> tuple[float, float] | None:

@@ -22,18 +22,18 @@ def page(chosen: Fabric, rows: Sequence[Compared]) -> str:
     english, chinese = WORDS[chosen.kind]
     count = sum(level.count for level in chosen.levels)
     return sheet(
-        (f"{chosen.nodes} nodes, {english}: {count} switches", f"{chosen.nodes} 个节点, {chinese}: {count} 台交换机"),
+        (
+            f"{chosen.nodes} nodes, {english}: {count} switches",
+            f"{chosen.nodes} 个节点, {chinese}: {count} 台交换机",
+        ),
         [
             Figure(f"{count}", "", ("switches", "交换机")),
             Figure(f"{chosen.cables}", "", ("cables", "线缆")),
             Figure(f"{chosen.bisection_bits_per_s / 1e12:.4g}", "Tbit/s", ("bisection", "对分带宽")),
         ],
-        [
-            network(chosen),
-            Section(("All kinds side by side", "各种拓扑对比"), table(HEAD, map(_row, rows))),
-        ],
+        [network(chosen), Section(("All kinds side by side", "各种拓扑对比"), table(HEAD, map(_row, rows)))],
         footer="wright plan fabric",
-    )  # fmt: skip
+    )
 
 
 def network(chosen: Fabric) -> Section:

@@ -25,8 +25,13 @@ def fabric_record(fabric: Fabric) -> dict[str, Any]:
         "switch": fabric.switch.title,
         "planes": fabric.planes,
         "levels": [
-            {"name": level.name, "switches": level.count, "cables_down": level.cables_down,
-             "ports_used": level.ports_used, "ports_free": level.ports_free}
+            {
+                "name": level.name,
+                "switches": level.count,
+                "cables_down": level.cables_down,
+                "ports_used": level.ports_used,
+                "ports_free": level.ports_free,
+            }
             for level in fabric.levels
         ],
         "switches": fabric.switches,
@@ -35,7 +40,7 @@ def fabric_record(fabric: Fabric) -> dict[str, Any]:
         "latency_s": fabric.latency_s,
         "bisection_bits_per_s": fabric.bisection_bits_per_s,
         "oversubscription": fabric.oversubscription,
-    }  # fmt: skip
+    }
 
 
 def compared_record(row: Compared) -> dict[str, Any]:

@@ -24,9 +24,12 @@ def memory_bars(stages: Sequence[tuple[str, Memory]], limit_bytes: float, width:
         line(x(limit_bytes), TOP - 6, x(limit_bytes), bottom, "fault-line"),
         words(
             f"{both_languages(SAID['limit'])} {limit_bytes / GiB:.1f} GiB",
-            x(limit_bytes) - 5, TOP - 9, "fault-text", text_anchor="end",
+            x(limit_bytes) - 5,
+            TOP - 9,
+            "fault-text",
+            text_anchor="end",
         ),
-    ]  # fmt: skip
+    ]
     told = "; ".join(f"{name}: {float(held.total) / GiB:.1f} GiB" for name, held in stages)
     return picture((width, bottom + BOTTOM), SAID["memory"][0], told, *drawn)
 

@@ -39,8 +39,14 @@ def families(columns: dict[str, Array]) -> Array:
     """The number of the family of each layout, in the order of Family."""
     tp, pp = columns["tp"] > 1, columns["pp"] > 1
     first = (
-        columns["offload"] > 0, columns["ep"] > 1, columns["cp"] > 1, tp & pp, tp, pp, columns["zero"] > 0,
-    )  # fmt: skip
+        columns["offload"] > 0,
+        columns["ep"] > 1,
+        columns["cp"] > 1,
+        tp & pp,
+        tp,
+        pp,
+        columns["zero"] > 0,
+    )
     code: Array = np.select(np.broadcast_arrays(*first), range(len(first)), default=len(first))
     return code
 

@@ -23,8 +23,12 @@ def record(outcome: Outcome, seconds: float) -> dict[str, Any]:
         "precision": work.precision,
         "optimizer": work.optimizer,
         "machine": {
-            "gpu": on.gpu.name, "gpus": on.gpus, "gpus_per_node": on.gpus_per_node,
-            "nvlink_domain": on.nvlink_domain, "network": asdict(on.network), "memory_bytes": on.gpu.usable_bytes,
+            "gpu": on.gpu.name,
+            "gpus": on.gpus,
+            "gpus_per_node": on.gpus_per_node,
+            "nvlink_domain": on.nvlink_domain,
+            "network": asdict(on.network),
+            "memory_bytes": on.gpu.usable_bytes,
         },
         "stack": asdict(outcome.stack),
         "counts": asdict(outcome.counts) | {"seconds": seconds},
@@ -40,7 +44,7 @@ def record(outcome: Outcome, seconds: float) -> dict[str, Any]:
         "pareto": [plan(one) for one in outcome.pareto],
         "nearest": outcome.nearest and plan(outcome.nearest),
         "remedies": list(outcome.remedies),
-    }  # fmt: skip
+    }
 
 
 def plan(one: Plan) -> dict[str, Any]:

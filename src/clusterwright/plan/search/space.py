@@ -94,9 +94,14 @@ def block_of(rows: Rows, training: Training, machine: Machine, options: Options,
     sizes: dict[str, Any] = {name: row[name] for name in FIELDS}
     layout = Layout(
         **sizes,
-        recompute=recompute, sequence_parallel=sequence, zero=zero, shard=np.where(inside > 0, node, 0.0),
-        interleave=interleave, offload=offload, schedule=schedule,
-    )  # fmt: skip
+        recompute=recompute,
+        sequence_parallel=sequence,
+        zero=zero,
+        shard=np.where(inside > 0, node, 0.0),
+        interleave=interleave,
+        offload=offload,
+        schedule=schedule,
+    )
     good = _sequence_ok(row, sequence, training) & _schedule_ok(row, interleave, training, schedule)
     good = good & _states_ok(row, zero, inside, offload, node) & _gradients_ok(row, zero, training)
     shape = (len(rows), len(passes), zero.size, len(chunks))

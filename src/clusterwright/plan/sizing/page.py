@@ -46,7 +46,7 @@ def page(answer: Answer, bought: Materials, means: Means) -> str:
             Section(("What is bought", "物料清单"), _bill(bought)),
         ],
         footer="wright plan size",
-    )  # fmt: skip
+    )
 
 
 def points(found: Sized, means: Means) -> Iterator[Point]:
@@ -74,10 +74,18 @@ def _scaling(found: Sized, means: Means) -> Section:
 def _bill(bought: Materials) -> str:
     heads = ("item", "count", bought.bill.currency, "from", "to", "")
     rows = [
-        (line.item, f"{line.count}", *((f"{each:,.0f}" for each in (line.total.likely, line.total.low, line.total.high))
-         if line.total else ("no price", "", "")), line.why)
+        (
+            line.item,
+            f"{line.count}",
+            *(
+                (f"{each:,.0f}" for each in (line.total.likely, line.total.low, line.total.high))
+                if line.total
+                else ("no price", "", "")
+            ),
+            line.why,
+        )
         for line in bought.bill.lines
-    ]  # fmt: skip
+    ]
     total = bought.bill.total
     return table(
         heads, [*rows, ("total", "", f"{total.likely:,.0f}", f"{total.low:,.0f}", f"{total.high:,.0f}", "")]

@@ -57,10 +57,20 @@ def with_jitter(run: Run, rates: Rates, time: Time) -> Time:
     doublings = log2(larger(run.layout.gpus / 8, 1))
     jitter: Real = time.total * rates.jitter * doublings
     return Time(
-        time.ideal, time.inefficiency, time.recompute, time.memory_bound, time.tensor_parallel,
-        time.context_parallel, time.expert_parallel, time.pipeline_bubble, time.pipeline_comm,
-        time.data_parallel, time.optimizer, time.input, jitter,
-    )  # fmt: skip
+        time.ideal,
+        time.inefficiency,
+        time.recompute,
+        time.memory_bound,
+        time.tensor_parallel,
+        time.context_parallel,
+        time.expert_parallel,
+        time.pipeline_bubble,
+        time.pipeline_comm,
+        time.data_parallel,
+        time.optimizer,
+        time.input,
+        jitter,
+    )
 
 
 def ideal_seconds(run: Run, rates: Rates) -> Real:

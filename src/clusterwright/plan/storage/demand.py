@@ -85,10 +85,12 @@ def _refuse_nonsense(work: Workload) -> None:
     wrong += [
         f"{name} is {value:g}"
         for name, value in (
-            ("samples per second", work.samples_per_s), ("files", work.files), ("kept", work.kept),
+            ("samples per second", work.samples_per_s),
+            ("files", work.files),
+            ("kept", work.kept),
         )
         if not value >= 0
-    ]  # fmt: skip
+    ]
     if not 0 <= work.headroom < 1:
         wrong.append(f"headroom is {work.headroom:g}")
     if wrong:

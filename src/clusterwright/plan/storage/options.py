@@ -102,17 +102,22 @@ def _shared(system: System, need: Demand, line: float) -> Option:
             (metadata > 1 and not system.metadata_scales, f"{need.opens_per_s:,.0f} opens/s are wanted"),
         )
         if over
-    ]  # fmt: skip
+    ]
     servers = data + (metadata if system.scales else 0)
     reason = "; ".join(short) or (
         f"{data} data and {metadata} metadata servers" if system.scales else "one server is enough"
     )
     count = data if system.scales else 1
     return Option(
-        system.name, not short, servers if system.scales else 1,
-        count * line * system.read_share, count * line * system.write_share,
-        (metadata if system.metadata_scales else 1) * system.opens_per_s, reason, system.source,
-    )  # fmt: skip
+        system.name,
+        not short,
+        servers if system.scales else 1,
+        count * line * system.read_share,
+        count * line * system.write_share,
+        (metadata if system.metadata_scales else 1) * system.opens_per_s,
+        reason,
+        system.source,
+    )
 
 
 def _local(need: Demand, nodes: int, disks: int, disk: Disk) -> Option:
@@ -124,9 +129,14 @@ def _local(need: Demand, nodes: int, disks: int, disk: Disk) -> Option:
         else f"the dataset does not fit on {nodes} nodes"
     )
     return Option(
-        "local NVMe", enough=False, servers=0, read_bytes_per_s=nodes * one.read_bytes_per_s,
-        write_bytes_per_s=nodes * one.write_bytes_per_s, opens_per_s=nodes * one.read_iops, reason=reason,
-    )  # fmt: skip
+        "local NVMe",
+        enough=False,
+        servers=0,
+        read_bytes_per_s=nodes * one.read_bytes_per_s,
+        write_bytes_per_s=nodes * one.write_bytes_per_s,
+        opens_per_s=nodes * one.read_iops,
+        reason=reason,
+    )
 
 
 def staging(

@@ -111,8 +111,10 @@ def _write_safetensors(state: dict[str, Any], path: Path) -> None:
     for name, tensor in state.items():
         begin, end = end, end + tensor.numel() * tensor.element_size()
         header[name] = {
-            "dtype": part.DTYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end],
-        }  # fmt: skip
+            "dtype": part.DTYPES[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [begin, end],
+        }
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with (path / "model.safetensors").open("wb") as file:

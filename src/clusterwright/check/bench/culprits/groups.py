@@ -87,12 +87,17 @@ class Groups:
         counts = {host: ranks_of(self.site, host, ranks.backend) for host in group}
         for host, here in counts.items():
             given = {
-                "program": ranks.program, "backend": ranks.backend, **ranks.given,
-                "address": self.site.address(group[0]), "port": port(self.orders) + index % 2,
+                "program": ranks.program,
+                "backend": ranks.backend,
+                **ranks.given,
+                "address": self.site.address(group[0]),
+                "port": port(self.orders) + index % 2,
                 "interface": self.site.facts[host]["interfaces"].get(self.site.address(host), ""),
-                "ranks": sum(counts.values()), "first_rank": first, "ranks_here": here,
+                "ranks": sum(counts.values()),
+                "first_rank": first,
+                "ranks_here": here,
                 "environment": dict(ranks.environment),
-            }  # fmt: skip
+            }
             yield host, Part("collectives", given, START_S + ranks.seconds, self.site.cluster.software.python)
             first += here
 

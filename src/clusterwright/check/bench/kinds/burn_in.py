@@ -109,20 +109,28 @@ def _given(site: Site, host: str, seconds: float, folders: list[str]) -> dict[st
     """A lab's hosts share one machine, and get little."""
     lab = site.cluster.lab is not None
     return {
-        "seconds": seconds, "slice_s": min(seconds / SLICES, LONGEST_SLICE_S), "folders": folders,
+        "seconds": seconds,
+        "slice_s": min(seconds / SLICES, LONGEST_SLICE_S),
+        "folders": folders,
         "memory_bytes": LAB_MEMORY_BYTES if lab else site.host(host).group.memory // MEMORY_SHARE,
         "disk_bytes": LAB_DISK_BYTES if lab else DISK_BYTES,
-        "threads": 1 if lab else 0, "size": LAB_SIZE if lab else SIZE, "gpu_size": GPU_SIZE,
-    }  # fmt: skip
+        "threads": 1 if lab else 0,
+        "size": LAB_SIZE if lab else SIZE,
+        "gpu_size": GPU_SIZE,
+    }
 
 
 def _end(site: Site, pair: tuple[str, str], role: str, number: int, seconds: float) -> dict[str, Any]:
     server, client = pair
     return {
-        "role": role, "tool": "tcp", "address": site.address(server), "own": site.address(client),
-        "port": port(number), "seconds": max(1, int((seconds - PAIR_REST_S) / 2)),
+        "role": role,
+        "tool": "tcp",
+        "address": site.address(server),
+        "own": site.address(client),
+        "port": port(number),
+        "seconds": max(1, int((seconds - PAIR_REST_S) / 2)),
         "streams": streams_for(site.network.rate / site.rate_divisor),
-    }  # fmt: skip
+    }
 
 
 def _of_network(burned: list[Burned]) -> list[str]:

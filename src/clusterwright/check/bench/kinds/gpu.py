@@ -168,9 +168,11 @@ def _of_one(host: str, tested: Tested, number: int) -> Iterator[Measurement]:
 
 def _pace(load: Load) -> Iterator[tuple[str, str, float]]:
     for quantity, unit, value in (
-        ("temperature before", "C", load.before_c), ("temperature under load", "C", load.temperature_c),
-        ("temperature after", "C", load.after_c), ("SM clock under load", "Hz", load.sm_hz),
+        ("temperature before", "C", load.before_c),
+        ("temperature under load", "C", load.temperature_c),
+        ("temperature after", "C", load.after_c),
+        ("SM clock under load", "Hz", load.sm_hz),
         ("power under load", "W", load.power_w),
-    ):  # fmt: skip
+    ):
         if value is not None:
             yield quantity, unit, value

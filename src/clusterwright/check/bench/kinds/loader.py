@@ -25,9 +25,11 @@ def loader(site: Site) -> Outcome:
     """With no workers, 1, 2, 4 ...; what the page cache has, and what it has not."""
     samples = LAB_SAMPLES if site.cluster.lab else SAMPLES
     given = {
-        "folder": f"{site.cluster.shared_folder}/bench", "samples": samples, "sample_bytes": SAMPLE_BYTES,
+        "folder": f"{site.cluster.shared_folder}/bench",
+        "samples": samples,
+        "sample_bytes": SAMPLE_BYTES,
         "shards": SHARDS,
-    }  # fmt: skip
+    }
     part = Part("loader", given, LIMIT_S, site.cluster.software.python)
     outcome = measure(site, Alone("loader", lambda _host: part, figures, MEND))
     return Outcome(outcome.measurements, outcome.verdicts, (*outcome.notes, *best(outcome.measurements)))
@@ -38,11 +40,13 @@ def figures(answer: Answer) -> tuple[Figure, ...]:
     found = answer.document
     return tuple(
         Figure(
-            f"samples from {row['kind']}, {row['cache']}", "1/s", row["samples_per_s"],
+            f"samples from {row['kind']}, {row['cache']}",
+            "1/s",
+            row["samples_per_s"],
             {"workers": row["workers"], "sample_bytes": found["sample_bytes"]},
         )
         for row in found["rates"]
-    )  # fmt: skip
+    )
 
 
 def best(rows: Sequence[Measurement]) -> Iterator[str]:

@@ -68,7 +68,12 @@ def _row(cells: dict[str, str]) -> Row:
     # before 2.13 the last column was the largest `error` of a float, which says nothing by itself
     wrong = cells.get("#wrong", "N/A")
     return Row(
-        int(cells["size"]), int(cells["count"]), cells["type"], cells.get("redop", "none"),
-        float(cells["time"]) / 1e6, float(cells["algbw"]) * 1e9, float(cells["busbw"]) * 1e9,
+        int(cells["size"]),
+        int(cells["count"]),
+        cells["type"],
+        cells.get("redop", "none"),
+        float(cells["time"]) / 1e6,
+        float(cells["algbw"]) * 1e9,
+        float(cells["busbw"]) * 1e9,
         None if wrong == "N/A" else int(wrong),
-    )  # fmt: skip
+    )

@@ -51,12 +51,19 @@ def sweep(out: str) -> Sweep:
     found = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     rows = tuple(
         Row(
-            each["kind"], each["size"], each["count"], each["redop"], each["time_us"] / 1e6,
-            each["algbw"] * 1e9, each["busbw"] * 1e9, each["wrong"], each["ranks"],
+            each["kind"],
+            each["size"],
+            each["count"],
+            each["redop"],
+            each["time_us"] / 1e6,
+            each["algbw"] * 1e9,
+            each["busbw"] * 1e9,
+            each["wrong"],
+            each["ranks"],
         )
         for each in found
         if "busbw" in each
-    )  # fmt: skip
+    )
     skipped = {each["kind"]: each["skipped"] for each in found if "skipped" in each}
     carried: dict[str, int] = next((each["carried"] for each in found if "carried" in each), {})
     return Sweep(rows, skipped, carried, of_nccl(line for each in found for line in each.get("log", ())))

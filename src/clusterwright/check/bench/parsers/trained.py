@@ -80,11 +80,17 @@ def trained(hosts: Group, answers: Sequence[Answer]) -> Trained:
     reports = [report for found in told.values() for report in found]
     log = (line for each in lines[hosts[0]] for line in each.get("log", ()))
     return Trained(
-        hosts, len(reports), _slowest(reports, "together"), _slowest(reports, "alone"),
+        hosts,
+        len(reports),
+        _slowest(reports, "together"),
+        _slowest(reports, "alone"),
         {host: statistics.fmean(_slowest(found, "alone")) for host, found in told.items()},
-        statistics.median(_slowest(reports, "all_reduce")), reports[0]["gradient_bytes"],
-        {host: found[0]["sent"] for host, found in told.items()}, tuple(_wrong(reports)), of_nccl(log),
-    )  # fmt: skip
+        statistics.median(_slowest(reports, "all_reduce")),
+        reports[0]["gradient_bytes"],
+        {host: found[0]["sent"] for host, found in told.items()},
+        tuple(_wrong(reports)),
+        of_nccl(log),
+    )
 
 
 def _lines(out: str) -> list[dict[str, Any]]:

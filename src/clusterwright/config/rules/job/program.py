@@ -84,10 +84,14 @@ def launcher(job: Job) -> Iterator[Clash]:
         yield from _tasks(job)
         return
     for wants, at, what in (
-        (job.recovery.on_host_loss in ("spare", "shrink"), ("recovery", "on_host_loss"), "goes on after a lost host"),
+        (
+            job.recovery.on_host_loss in ("spare", "shrink"),
+            ("recovery", "on_host_loss"),
+            "goes on after a lost host",
+        ),
         (job.container is not None, ("container",), "starts agents in an image"),
         (bool(job.warm.imports), ("warm", "imports"), "holds modules imported"),
-    ):  # fmt: skip
+    ):
         if wants:
             yield Clash(
                 "launcher-cannot",

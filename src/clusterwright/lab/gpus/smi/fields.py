@@ -223,13 +223,11 @@ def _pcie() -> dict[str, Field]:
 
 
 def _aliases(fields: dict[str, Field]) -> dict[str, Field]:
-    short = {
-        f"gpu_{name}": fields[name] for name in ("name", "serial", "uuid")
-    } | {
+    short = {f"gpu_{name}": fields[name] for name in ("name", "serial", "uuid")} | {
         "gpu_bus_id": fields["pci.bus_id"],
         "retired_pages.sbe": fields["retired_pages.single_bit_ecc.count"],
         "retired_pages.dbe": fields["retired_pages.double_bit.count"],
-    }  # fmt: skip
+    }
     for name, field in fields.items():
         if name.startswith("clocks_event_reasons."):
             short[name.replace("event", "throttle")] = field

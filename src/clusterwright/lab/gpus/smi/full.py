@@ -21,26 +21,40 @@ def _words(name: str) -> str:
 def _ecc(period: str) -> Rows:
     return {
         f"{place} {_words(kind[:-2] + 'able')}": f"ecc.errors.{kind}.{period}.{name}"
-        for name, place in {**{each: _words(each) for each in LOCATIONS if each != "device_memory"},
-                            "total": "Total"}.items()
+        for name, place in {
+            **{each: _words(each) for each in LOCATIONS if each != "device_memory"},
+            "total": "Total",
+        }.items()
         for kind in ("corrected", "uncorrected")
-    }  # fmt: skip
+    }
 
 
 _CLOCKS = ("graphics", "sm", "memory", "video")
 # Section: label to field. The first, without a name, is the GPU's own.
 SECTIONS: dict[str, Rows] = {
     "": {
-        "Product Name": "name", "Display Mode": "display_mode", "Display Active": "display_active",
-        "Persistence Mode": "persistence_mode", "Serial Number": "serial", "GPU UUID": "uuid",
-        "VBIOS Version": "vbios_version", "Performance State": "pstate", "Compute Mode": "compute_mode",
+        "Product Name": "name",
+        "Display Mode": "display_mode",
+        "Display Active": "display_active",
+        "Persistence Mode": "persistence_mode",
+        "Serial Number": "serial",
+        "GPU UUID": "uuid",
+        "VBIOS Version": "vbios_version",
+        "Performance State": "pstate",
+        "Compute Mode": "compute_mode",
     },
     "MIG Mode": {"Current": "mig.mode.current", "Pending": "mig.mode.pending"},
     "PCI": {
-        "Bus": "pci.bus", "Device": "pci.device", "Domain": "pci.domain", "Device Id": "pci.device_id",
-        "Bus Id": "pci.bus_id", "Sub System Id": "pci.sub_device_id",
-        "Link Generation Max": "pcie.link.gen.max", "Link Generation Current": "pcie.link.gen.current",
-        "Link Width Max": "pcie.link.width.max", "Link Width Current": "pcie.link.width.current",
+        "Bus": "pci.bus",
+        "Device": "pci.device",
+        "Domain": "pci.domain",
+        "Device Id": "pci.device_id",
+        "Bus Id": "pci.bus_id",
+        "Sub System Id": "pci.sub_device_id",
+        "Link Generation Max": "pcie.link.gen.max",
+        "Link Generation Current": "pcie.link.gen.current",
+        "Link Width Max": "pcie.link.width.max",
+        "Link Width Current": "pcie.link.width.current",
     },
     "Clocks Event Reasons": {_words(name): f"clocks_event_reasons.{name}" for name in REASONS},
     "FB Memory Usage": {_words(part): f"memory.{part}" for part in ("total", "reserved", "used", "free")},
@@ -49,23 +63,29 @@ SECTIONS: dict[str, Rows] = {
     "ECC Errors Volatile": _ecc("volatile"),
     "ECC Errors Aggregate": _ecc("aggregate"),
     "Retired Pages": {
-        "Single Bit ECC": "retired_pages.sbe", "Double Bit ECC": "retired_pages.dbe",
+        "Single Bit ECC": "retired_pages.sbe",
+        "Double Bit ECC": "retired_pages.dbe",
         "Pending Page Blacklist": "retired_pages.pending",
     },
     "Remapped Rows": {
-        "Correctable Error": "remapped_rows.correctable", "Uncorrectable Error": "remapped_rows.uncorrectable",
-        "Pending": "remapped_rows.pending", "Remapping Failure Occurred": "remapped_rows.failure",
+        "Correctable Error": "remapped_rows.correctable",
+        "Uncorrectable Error": "remapped_rows.uncorrectable",
+        "Pending": "remapped_rows.pending",
+        "Remapping Failure Occurred": "remapped_rows.failure",
     },
     "Temperature": {"GPU Current Temp": "temperature.gpu", "Memory Current Temp": "temperature.memory"},
     "GPU Power Readings": {
-        "Power Draw": "power.draw", "Current Power Limit": "power.limit",
-        "Requested Power Limit": "enforced.power.limit", "Default Power Limit": "power.default_limit",
-        "Min Power Limit": "power.min_limit", "Max Power Limit": "power.max_limit",
+        "Power Draw": "power.draw",
+        "Current Power Limit": "power.limit",
+        "Requested Power Limit": "enforced.power.limit",
+        "Default Power Limit": "power.default_limit",
+        "Min Power Limit": "power.min_limit",
+        "Max Power Limit": "power.max_limit",
     },
     "Clocks": {_words(name): f"clocks.current.{name}" for name in _CLOCKS},
     "Applications Clocks": {_words(name): f"clocks.applications.{name}" for name in ("graphics", "memory")},
     "Max Clocks": {_words(name): f"clocks.max.{name}" for name in _CLOCKS},
-}  # fmt: skip
+}
 
 # What `-d` calls them, and how their names begin here.
 DISPLAY: dict[str, str | tuple[str, ...]] = {

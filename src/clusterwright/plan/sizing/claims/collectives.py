@@ -22,24 +22,34 @@ def one_server() -> Checked:
     a100, h100 = _gb_per_s(a100_hdr(1)), _gb_per_s(h100_ndr(1))
     link = a100_hdr(1).gpu.link_bytes_per_s / 1e9
     return Checked(
-        "all-reduce-8", "V3", "all_reduce_perf on 8 GPUs: 450 GB/s, tuned 510",
-        ON_8[1], a100, "GB/s", "bus bandwidth of a 512 MiB all-reduce on one server of 8 A100 with NVSwitch",
+        "all-reduce-8",
+        "V3",
+        "all_reduce_perf on 8 GPUs: 450 GB/s, tuned 510",
+        ON_8[1],
+        a100,
+        "GB/s",
+        "bus bandwidth of a 512 MiB all-reduce on one server of 8 A100 with NVSwitch",
         judged(ON_8[1], a100),
         f"An A100's NVLink carries {link:.0f} GB/s one way, which bus bandwidth cannot pass. "
         f"On a server of 8 H100 we expect {h100:.0f} GB/s, so the figure fits such a one.",
-    )  # fmt: skip
+    )
 
 
 def four_servers() -> Checked:
     """280 to 340 GB/s on 32 GPUs."""
     narrow, a100, h100 = (_gb_per_s(each) for each in (a100_hdr100(4), a100_hdr(4), h100_ndr(4)))
     return Checked(
-        "all-reduce-32", "V3", "The same on 32 GPUs: 280 GB/s, tuned 340",
-        ON_32[1], narrow, "GB/s", "512 MiB over 4 of the guides' servers, 8 A100 with one HDR100 port each",
+        "all-reduce-32",
+        "V3",
+        "The same on 32 GPUs: 280 GB/s, tuned 340",
+        ON_32[1],
+        narrow,
+        "GB/s",
+        "512 MiB over 4 of the guides' servers, 8 A100 with one HDR100 port each",
         judged(ON_32[1], narrow),
         f"With eight ports of HDR a server it is {a100:.0f} GB/s, on 4 servers of 8 H100 with eight of NDR "
         f"{h100:.0f}. One 100 Gbit/s port brings 12.5 GB/s into a server.",
-    )  # fmt: skip
+    )
 
 
 def _gb_per_s(on: Machine) -> float:
@@ -52,14 +62,17 @@ def transports() -> Checked:
     third = 1 / (compute + comm / USED[2])
     talking = comm / USED[2] * third
     return Checked(
-        "tcp-rdma-gpudirect", "V6",
+        "tcp-rdma-gpudirect",
+        "V6",
         "TCP, RDMA, GPUDirect RDMA: 12,300, 18,700, 23,500 images/s at 38, 62, 92% of the bandwidth",
-        IMAGES[2], third, "images/s",
+        IMAGES[2],
+        third,
+        "images/s",
         "time an image = compute + communication / share of the bandwidth, solved from the first two",
         judged(IMAGES[2], third),
         f"The three fit together. They also say that {talking:.0%} of the time is still communication that nothing "
         f"hides; a job whose all-reduce overlaps the backward pass gains less from RDMA than this one.",
-    )  # fmt: skip
+    )
 
 
 def split(images_per_s: tuple[float, ...], used: tuple[float, ...]) -> tuple[float, float]:

@@ -61,12 +61,16 @@ def psu() -> Checked:
     both = of_cards.holds, of_modules.holds
     verdict = Verdict.AGREE if all(both) else Verdict.PARTLY if any(both) else Verdict.DISAGREE
     return Checked(
-        "psu-2200", "P2", "A supply of 2200 W for 4 A100-40G, an EPYC 7543 and 256 GB",
-        RATING_W, node_power(cards).inside_w, "W",
+        "psu-2200",
+        "P2",
+        "A supply of 2200 W for 4 A100-40G, an EPYC 7543 and 256 GB",
+        RATING_W,
+        node_power(cards).inside_w,
+        "W",
         "the sum of the parts under load, with PCIe cards of 250 W; two supplies of which one may fail",
         verdict,
         f"With PCIe cards it {of_cards.reason}. With SXM modules of 400 W it {of_modules.reason}.",
-    )  # fmt: skip
+    )
 
 
 def _node(name: str) -> Node:
@@ -88,13 +92,17 @@ def headroom() -> Checked:
     # A job should wait for less than it runs; that is where the queue of a shared cluster stays short.
     enough = free.wait_hours < free.hours
     return Checked(
-        "headroom-30", "P7", "Leave 30% of the cluster free for several teams",
-        30.0, 100 * _least(), "%",
+        "headroom-30",
+        "P7",
+        "Leave 30% of the cluster free for several teams",
+        30.0,
+        100 * _least(),
+        "%",
         f"{TEAMS} teams, each always with one training of {JOB_NODES} servers and 12 h",
         Verdict.AGREE if enough and abs(_least() - HEADROOM) <= 0.1 else Verdict.PARTLY,
         f"Mean wait: {told}. A wait below the run time takes {_least():.0%} free; with fewer or longer trainings at a "
         f"time it takes more, with many small ones less.",
-    )  # fmt: skip
+    )
 
 
 def _wait(hours: float) -> str:
@@ -113,12 +121,17 @@ def utilisation() -> Checked:
     slots = 16
     waits = erlang_c(slots, slots * AFTER)
     return Checked(
-        "utilisation-92", "W3", "Utilisation from 60% to 92% with five groups; large vision models in 40% less time",
-        100 * FASTER, 100 * saved, "%", "the same work on GPUs that are busy 92% of the time in place of 60%",
+        "utilisation-92",
+        "W3",
+        "Utilisation from 60% to 92% with five groups; large vision models in 40% less time",
+        100 * FASTER,
+        100 * saved,
+        "%",
+        "the same work on GPUs that are busy 92% of the time in place of 60%",
         judged(FASTER, saved),
         f"60 to 92% alone saves {saved:.0%} of the time. As the load of a queue, 92% of {slots} slots makes "
         f"{waits:.0%} of the trainings wait, for {1 / (slots * (1 - AFTER)) * waits:.0%} of a run time on average.",
-    )  # fmt: skip
+    )
 
 
 NODES, HOURS, SAVED = 4, 5000.0, 0.40
@@ -139,13 +152,17 @@ def cloud() -> Checked:
     forty = (1 - SAVED) * owned.fixed_a_year(figures, NODES) / (rent - (1 - SAVED) * energy)
     verdict = Verdict.AGREE if demand >= SAVED else Verdict.PARTLY if reserved >= SAVED else Verdict.DISAGREE
     return Checked(
-        "cloud-under-5000-hours", "P6", "Below 5000 training hours a year the cloud saves 40% and more",
-        100 * SAVED, 100 * demand, "%",
+        "cloud-under-5000-hours",
+        "P6",
+        "Below 5000 training hours a year the cloud saves 40% and more",
+        100 * SAVED,
+        100 * demand,
+        "%",
         f"{NODES} servers of 8 A100-80G at {HOURS:,.0f} h a year, on demand; every price has its range and day",
         verdict,
         f"On demand it saves 40% below {forty:,.0f} h a year and breaks even at {even:,.0f} h; reserved for a year it "
         f"saves {reserved:.0%} at {HOURS:,.0f} h. `wright plan cost` shows what drives it.",
-    )  # fmt: skip
+    )
 
 
 def half_idle() -> Checked:
@@ -154,10 +171,14 @@ def half_idle() -> Checked:
     figures, gpus = likely(gathered.values), NODES * gathered.server.gpus
     idle, busy = (owned.per_gpu_hour(figures, NODES, gpus, share) for share in (HALF, BUSY))
     return Checked(
-        "own-clusters-half-idle", "P6", "Self-built clusters are often under 50% utilised",
-        100 * HALF, 100 * PHILLY, "%",
+        "own-clusters-half-idle",
+        "P6",
+        "Self-built clusters are often under 50% utilised",
+        100 * HALF,
+        100 * PHILLY,
+        "%",
         "the mean of one large shared cluster that was published; no model says how people use theirs",
         Verdict.CANNOT_TELL,
         f"At {HALF:.0%} a GPU-hour of 4 servers of 8 A100 costs {idle:.2f} {gathered.currency}, at {BUSY:.0%} "
         f"{busy:.2f}: {idle / busy - 1:.0%} more. Microsoft's Philly used {PHILLY:.0%} of the GPUs that its jobs held.",
-    )  # fmt: skip
+    )

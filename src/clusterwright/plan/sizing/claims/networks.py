@@ -32,14 +32,18 @@ def leaf_spine() -> Checked:
     few, many = _gain(1), _gain(8)
     star = design(FabricKind.STAR, NODES, 8, HDR)
     return Checked(
-        "leaf-spine-over-star", "P3", "Leaf-spine brings 35% more GPU utilisation than a star at 16 nodes",
-        35.0, 100 * few, "%",
+        "leaf-spine-over-star",
+        "P3",
+        "Leaf-spine brings 35% more GPU utilisation than a star at 16 nodes",
+        35.0,
+        100 * few,
+        "%",
         f"LLaMA-2-7B on {NODES} servers of 8 A100 with one HDR port each; 40-port switches",
         Verdict.DISAGREE if few < 0.35 / 2 else judged(0.35, few),
         f"16 ports fit into one switch, and nothing is faster than one switch that does not block. With 8 ports a "
         f"server the star is {star.switches} switches, {star.oversubscription:.1f} to 1 in the middle, and "
         f"leaf-spine brings {100 * many:.0f}%.",
-    )  # fmt: skip
+    )
 
 
 def _gain(ports: int) -> float:
@@ -63,14 +67,18 @@ def latency() -> Checked:
         Verdict.AGREE if saved >= 0.40 <= of_roce else Verdict.PARTLY if saved >= 0.40 else Verdict.DISAGREE
     )
     return Checked(
-        "infiniband-latency", "P3", "InfiniBand cuts the latency of NCCL's synchronisation by 40% and more",
-        40.0, 100 * float(saved), "%",
+        "infiniband-latency",
+        "P3",
+        "InfiniBand cuts the latency of NCCL's synchronisation by 40% and more",
+        40.0,
+        100 * float(saved),
+        "%",
         f"all-reduce of {LATE_BYTES // 1024} KiB over {NODES} servers of 8 A100: {1e6 * infiniband:.0f} us on "
         f"InfiniBand, {1e6 * ethernet:.0f} us on Ethernet with TCP, {1e6 * roce:.0f} us on RoCE",
         verdict,
         f"Against TCP. Against RoCE, which is RDMA as well, it is {100 * of_roce:.0f}%: published runs show no other "
         f"latency of NCCL on the two.",
-    )  # fmt: skip
+    )
 
 
 def a_billion() -> Checked:
@@ -83,13 +91,17 @@ def a_billion() -> Checked:
     )
     verdict = Verdict.CANNOT_TELL if first is None else Verdict.AGREE if 0.5 <= first <= 2 else Verdict.PARTLY
     return Checked(
-        "infiniband-above-1b", "P3", "InfiniBand matters above 1 B parameters, or with DDP or FSDP",
-        1.0, first, "B parameters",
+        "infiniband-above-1b",
+        "P3",
+        "InfiniBand matters above 1 B parameters, or with DDP or FSDP",
+        1.0,
+        first,
+        "B parameters",
         f"throughput lost on two ports of 25 GbE against eight of HDR, 4 servers of 8 A100, ZeRO 2, batch 256: {shown}",
         verdict,
         f"With data parallelism it matters at any size: what counts is bytes of gradients for each second of compute, "
         f"which a larger batch makes smaller and a larger model does not. One HDR100 port loses {hdr}.",
-    )  # fmt: skip
+    )
 
 
 def _gpts() -> list[Architecture]:
@@ -124,12 +136,17 @@ def hdr100() -> Checked:
     """90 GB/s over a link of 100 Gbit/s."""
     line = a100_hdr100(2).network.nic_bytes_per_s / 1e9
     return Checked(
-        "hdr100-bandwidth", "V2", "HDR100: 90 GB/s and more with ib_send_bw",
-        90.0, line, "GB/s", "one port of 100 Gbit/s, one direction",
+        "hdr100-bandwidth",
+        "V2",
+        "HDR100: 90 GB/s and more with ib_send_bw",
+        90.0,
+        line,
+        "GB/s",
+        "one port of 100 Gbit/s, one direction",
         Verdict.DISAGREE,
         f"A printing error of the unit: {8 * line:.0f} Gbit/s are {line:.3g} GB/s, and no more gets through. "
         f"90 Gbit/s, {90 / 8 / line:.0%} of the line, is what one sees.",
-    )  # fmt: skip
+    )
 
 
 def hdr100_latency() -> Checked:
@@ -137,18 +154,29 @@ def hdr100_latency() -> Checked:
     hop = parts.switch("qm8700").latency_s * 1e6
     whole = HDR_US + hop
     return Checked(
-        "hdr100-latency", "V2", "HDR100: below 1.5 us with ib_send_lat",
-        1.5, whole, "us", f"two adapters, {HDR_US:g} us, and one switch, {hop:.2g} us; cables are 5 ns a metre",
+        "hdr100-latency",
+        "V2",
+        "HDR100: below 1.5 us with ib_send_lat",
+        1.5,
+        whole,
+        "us",
+        f"two adapters, {HDR_US:g} us, and one switch, {hop:.2g} us; cables are 5 ns a metre",
         Verdict.AGREE if whole < 1.5 else Verdict.DISAGREE,
         f"There is room for {int((1.5 - whole) / hop)} more switches of the kind; a tree of three levels passes 5. "
         "It is the latency of the wire: NCCL's own steps cost more.",
-    )  # fmt: skip
+    )
 
 
 def two_25gbe() -> Checked:
     """Two ports of 25 Gbit/s."""
     return Checked(
-        "25gbe-times-2", "V2", "Two ports of 25 GbE: about 50 Gbit/s with iperf3",
-        50.0, 2 * 25.0, "Gbit/s", "both ports, several streams",
-        Verdict.AGREE, "One TCP stream keeps to one port, so one iperf3 stream shows 25 at most.",
-    )  # fmt: skip
+        "25gbe-times-2",
+        "V2",
+        "Two ports of 25 GbE: about 50 Gbit/s with iperf3",
+        50.0,
+        2 * 25.0,
+        "Gbit/s",
+        "both ports, several streams",
+        Verdict.AGREE,
+        "One TCP stream keeps to one port, so one iperf3 stream shows 25 at most.",
+    )

@@ -23,14 +23,18 @@ def one_node() -> Checked:
     small, large = (step(_job(pixels)).images_per_s for pixels in (CIFAR, IMAGENET))
     slow = step(replace(_job(IMAGENET), precision="fp32")).images_per_s
     return Checked(
-        "resnet50-one-node", "P5", "ResNet-50 on CIFAR-10, 4 A100: 1280 samples/s",
-        SAMPLES[1], small, "samples/s",
+        "resnet50-one-node",
+        "P5",
+        "ResNet-50 on CIFAR-10, 4 A100: 1280 samples/s",
+        SAMPLES[1],
+        small,
+        "samples/s",
         f"images of {CIFAR} pixels, mixed precision, {BATCH} a GPU, nothing waiting for data",
         judged(SAMPLES[1], small),
         f"The GPUs alone would do {small / SAMPLES[1]:.0f} times that, and {large:,.0f} a second even of images of "
         f"{IMAGENET} pixels; in fp32 without tensor cores those are {slow:,.0f}. What held theirs, data loaders, the "
         f"precision or the size of the images, they do not say.",
-    )  # fmt: skip
+    )
 
 
 def two_nodes() -> Checked:
@@ -47,14 +51,17 @@ def _speedup(nodes: int, name: str) -> Checked:
     said = SAMPLES[nodes] / SAMPLES[1]
     theirs, ours = _point(nodes, SAMPLES[1]), _point(nodes, None)
     return Checked(
-        f"resnet50-{name}", "P5",
+        f"resnet50-{name}",
+        "P5",
         f"The same on {nodes} nodes over 25 GbE: {SAMPLES[nodes]:,.0f} samples/s, {said:.2f}x",
-        said, theirs.speedup, "x",
+        said,
+        theirs.speedup,
+        "x",
         f"the losses of {nodes} nodes on two ports of 25 GbE, one node taken as they measured it, {BATCH} a GPU",
         judged(said, theirs.speedup),
         f"At so few samples a second the network is {_idle(theirs)}: what they lost is more than the gradients take. "
         f"If the GPUs ran at their own pace it would be {ours.speedup:.2f}x.",
-    )  # fmt: skip
+    )
 
 
 def _idle(point: Point) -> str:

@@ -29,16 +29,19 @@ def one_server() -> Checked:
     samples = ALPACA * ONE_SERVER_H / one.hours
     tokens = samples * SEQ
     return Checked(
-        "llama2-7b-one-server", "P1",
+        "llama2-7b-one-server",
+        "P1",
         "LLaMA-2-7B, instruction tuning, batch 64, one server of 8 A100: about 12 h a round",
-        ONE_SERVER_H, one.hours, "h",
+        ONE_SERVER_H,
+        one.hours,
+        "h",
         f"one epoch of {ALPACA:,} samples of {SEQ:,} tokens on {_on(one)}; {_throughput(one)}",
         Verdict.CANNOT_TELL,
         f"The claim names no amount of data. 12 h would be {tokens / 1e9:.2g} B tokens a round, "
         f"or {samples / 1e3:.0f} k samples of {SEQ:,}. Plain code is slower: Stanford Alpaca, "
         f"{ALPACA_EPOCHS} epochs of {ALPACA / 1e3:.0f} k samples of up to {ALPACA_SEQ}, took {ALPACA_H:g} h on 8 A100; "
         f"we compute {_alpaca(one):.1f} h with every sample that long.",
-    )  # fmt: skip
+    )
 
 
 def four_servers() -> Checked:
@@ -46,13 +49,17 @@ def four_servers() -> Checked:
     one, four, wide = (_an_epoch(each, ALPACA) for each in (a100_hdr100(1), a100_hdr100(4), a100_hdr(4)))
     hours, best = (ONE_SERVER_H * each.hours / one.hours for each in (four, wide))
     return Checked(
-        "llama2-7b-four-servers", "P1", "The same on 4 servers: under 3 h",
-        FOUR_SERVERS_H, hours, "h",
+        "llama2-7b-four-servers",
+        "P1",
+        "The same on 4 servers: under 3 h",
+        FOUR_SERVERS_H,
+        hours,
+        "h",
         f"12 h over our speed-up of {one.hours / four.hours:.2f} on {_on(four)}, one HDR100 port each",
         _four(hours),
         f"Under 3 h would be a speed-up above 4 on 4 servers. With eight HDR ports a server in place of one "
         f"HDR100 it is {one.hours / wide.hours:.2f}, and {best:.1f} h.",
-    )  # fmt: skip
+    )
 
 
 def _four(hours: float) -> Verdict:
