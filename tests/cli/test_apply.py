@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._apply import Asking, care, exit_of, plan_lines, show, show_undoable
-from clusterwright.cli._care import Gently
+from clusterwright.cli._disruption import Gently
+from clusterwright.cli.apply import Asking, care_of, exit_of, plan_lines, show, show_undoable
 from clusterwright.config.field import Cost
 from clusterwright.config.load import load_cluster
 from clusterwright.edge.fakes import FakeRemote
@@ -121,7 +121,7 @@ def test_exit_codes(report, code):
 def test_a_time_without_a_unit_is_refused():
     """Slurm would read minutes, others seconds."""
     with pytest.raises(WrightError, match="--wait") as error:
-        care(Gently(drain=True, wait="90"), CLUSTER, FakeRemote(lambda *_asked: ""))
+        care_of(Gently(drain=True, wait="90"), CLUSTER, FakeRemote(lambda *_asked: ""))
 
     assert error.value.exit_code == 2
 
@@ -129,10 +129,10 @@ def test_a_time_without_a_unit_is_refused():
 def test_leave_to_reboot_is_leave_to_drain_and_brings_the_checks_of_a_boot():
     """What is wrong with a host that is back is said by host; hosts that cannot be asked are not well."""
     remote = FakeRemote(lambda *_asked: "", down=frozenset({"gpu-node1", "control"}))
-    given = care(Gently(reboot=True), CLUSTER, remote)
+    given = care_of(Gently(reboot=True), CLUSTER, remote)
     wrong = given.look(("gpu-node1",))
 
-    assert (given.empties, given.reboot, care(Gently(), CLUSTER, remote).empties) == (True, True, False)
+    assert (given.empties, given.reboot, care_of(Gently(), CLUSTER, remote).empties) == (True, True, False)
     assert list(wrong) == ["gpu-node1"]
     assert wrong["gpu-node1"].startswith("after its reboot, ")
 

@@ -9,8 +9,7 @@ from clusterwright.check import Status, Verdict
 from clusterwright.check.bench import run as running
 from clusterwright.check.bench.measure import Measurement
 from clusterwright.check.bench.store import Stored, file_of, keep
-from clusterwright.cli._bench import Common
-from clusterwright.cli.bench import compare, list_, memory, network
+from clusterwright.cli.bench import Common, compare, list_, memory, network
 from clusterwright.errors import WrightError
 
 LAB = Path(__file__).parents[2] / "examples/lab/cluster.yaml"

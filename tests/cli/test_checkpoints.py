@@ -6,8 +6,7 @@ import subprocess
 
 import pytest
 
-from clusterwright.cli._checkpoints import show_list
-from clusterwright.cli.checkpoints import convert, list_, verify
+from clusterwright.cli.checkpoints import convert, list_, show_list, verify
 from clusterwright.errors import WrightError
 from clusterwright.launch.checkpoints import listing
 

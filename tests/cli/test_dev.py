@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._dev import Common
-from clusterwright.cli._dev_wish import _wish
+from clusterwright.cli.dev import Common, _wish
 from clusterwright.config.environments import PythonEnvironment
 from clusterwright.config.load import load_cluster
 

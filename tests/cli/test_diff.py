@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._diff import drift_lines
-from clusterwright.cli.diff import diff
+from clusterwright.cli.diff import diff, drift_lines
 from clusterwright.config.field import Cost
 from clusterwright.errors import SpecError
 from clusterwright.provision.change.drift import Row

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli import _report_made as made
+from clusterwright.cli import report as made
 from clusterwright.cli.report import job, team
 from clusterwright.config.load import load_cluster
 from clusterwright.errors import WrightError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._care import Gently
+from clusterwright.cli._disruption import Gently
 from clusterwright.cli.rollback import rollback
 from clusterwright.errors import WrightError
 

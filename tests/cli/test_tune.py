@@ -10,8 +10,7 @@ from clusterwright.check.tune.knobs import DEFAULT, Knob, Settings
 from clusterwright.check.tune.search import FINAL, Outcome, Trial
 from clusterwright.check.tune.trials import Budget, Tuned
 from clusterwright.check.tune.written import OF_JOB
-from clusterwright.cli._tune import Common
-from clusterwright.cli._tune_shown import concluded
+from clusterwright.cli.tune import Common, concluded
 
 JOB = "name: small  # ours\nrecipe: gpt\nnodes: 2\ntime: 30m\n"
 BEST = Settings((("gradients.bucket", "4MiB"),))

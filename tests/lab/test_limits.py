@@ -4,17 +4,17 @@ import ctypes
 import os
 from pathlib import Path
 
-from clusterwright.lab import up
+from clusterwright.lab.up import inotify_in_use, inotify_limit, is_inotify, judge_inotify
 
 
 def test_hosts_that_fit_are_no_finding():
     """Up to the last instance."""
-    assert up.judge_inotify(5, used=103, limit=128) == ()
+    assert judge_inotify(5, used=103, limit=128) == ()
 
 
 def test_hosts_that_do_not_fit_are_told_with_the_setting():
     """Both sides of the sum, and the command."""
-    (found,) = up.judge_inotify(5, used=104, limit=128)
+    (found,) = judge_inotify(5, used=104, limit=128)
 
     assert found.code == "lab-inotify"
     assert "5 hosts need 25 inotify instances, 104 are in use, and root may have 128" in found.message
@@ -25,10 +25,10 @@ def test_an_instance_is_told_from_other_handles():
     """One that this very process opens."""
     handle = ctypes.CDLL(None).inotify_init()
     try:
-        assert up.is_inotify(Path(f"/proc/self/fd/{handle}"))
-        assert not up.is_inotify(Path("/proc/self/fd/0"))
-        assert not up.is_inotify(Path("/proc/self/fd/99999"))
-        assert os.geteuid() != 0 or up.inotify_in_use() > 0
+        assert is_inotify(Path(f"/proc/self/fd/{handle}"))
+        assert not is_inotify(Path("/proc/self/fd/0"))
+        assert not is_inotify(Path("/proc/self/fd/99999"))
+        assert os.geteuid() != 0 or inotify_in_use() > 0
     finally:
         os.close(handle)
-    assert up.inotify_limit() > 0
+    assert inotify_limit() > 0

@@ -11,7 +11,7 @@ from statistics import median
 
 import pytest
 
-from clusterwright.cli import _report_made
+from clusterwright.cli import report
 from clusterwright.config.names import expand
 from clusterwright.monitor.fetch import of_month
 from clusterwright.monitor.report import text
@@ -156,9 +156,9 @@ def test_reports_of_the_cluster_a_team_and_a_job(ran, recorded, monkeypatch):
     stands, _ = ran
     monkeypatch.setenv("CLUSTERWRIGHT_CLUSTER", str(stands.file))
     hours = sum(each.gpus * each.elapsed_s for each in recorded) / 3600
-    whole = _report_made.of_month(None, "")
-    team = _report_made.of_month(None, "", "vision")
-    job = _report_made.of_job(recorded[0].id, None)
+    whole = report.of_month(None, "")
+    team = report.of_month(None, "", "vision")
+    job = report.of_job(recorded[0].id, None)
 
     assert whole.data["all"]["held_h"] == pytest.approx(hours, rel=0.02)
     assert whole.data["all"]["jobs"] == JOBS
@@ -167,5 +167,5 @@ def test_reports_of_the_cluster_a_team_and_a_job(ran, recorded, monkeypatch):
     assert job.data["job"]["name"] == HOSTILE
     assert any("Prometheus is not set up" in why for why in job.missing)
     assert "alice/language" in text.text(job) + text.text(
-        _report_made.of_job(recorded[-1].id, None)
+        report.of_job(recorded[-1].id, None)
     ) or "bob/vision" in text.text(job)

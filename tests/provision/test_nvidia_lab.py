@@ -10,7 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from clusterwright import lab
-from clusterwright.cli._boot import look
+from clusterwright.cli.apply import look
 from clusterwright.config.load import load_cluster
 from clusterwright.lab import state
 from clusterwright.lab.able import able

@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from clusterwright.cli._diff import drift_lines, field_line
 from clusterwright.cli._show import say, show_json, show_text
+from clusterwright.cli.diff import drift_lines, field_line
 from clusterwright.config.load import source_of
 from clusterwright.config.names import fold
 from clusterwright.config.reader import read

@@ -2,12 +2,151 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from clusterwright.cli._bench import COMMONLY, Common
+if TYPE_CHECKING:
+    from clusterwright.check.bench.compare import Change
+    from clusterwright.check.bench.hold import Wish
+    from clusterwright.check.bench.run import Kind
+    from clusterwright.check.bench.store import Stored
+    from clusterwright.config.cluster import Cluster
+
+
+_EXIT = {"fail": 5, "unknown": 1}  # by the worst status found
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Common:
+    """The options as they were typed."""
+
+    hosts: Annotated[
+        str, Parameter(help="Only these, waited for: gpu-node[1-4]. Else all that are idle.")
+    ] = ""
+    wait: Annotated[str, Parameter(help="Longest time for hosts to come free.")] = "10m"
+    partition: Annotated[str, Parameter(help="Whose hosts; the default partition if left out.")] = ""
+    reservation: Annotated[str, Parameter(help="Reservation of Slurm's to run in.")] = ""
+    as_user: Annotated[
+        str, Parameter(name="--as", help="Whose job it is; the first admin of the file if left out.")
+    ] = ""
+    everything: Annotated[bool, Parameter(name="--all", negative="", help="Show what is ok, too.")] = False
+    json: Annotated[bool, Parameter(negative="", help="One JSON document: measurements and verdicts.")] = (
+        False
+    )
+
+    def run(self, kind: Kind, file: Path, *, lasts: str = "0s") -> int:
+        """Run the bench and show it; 5 when something fails, 1 when something could not be seen."""
+        from clusterwright.check.bench.run import run
+        from clusterwright.check.folding import counts
+        from clusterwright.cli._show import say, show_json
+        from clusterwright.config.load import load_cluster
+        from clusterwright.provision.apply import remote_of
+
+        cluster = load_cluster(file)
+        found = run(kind, cluster, remote_of(cluster), self._wish(cluster, lasts), say=say)
+        number = counts(found.verdicts)
+        if self.json:
+            show_json({"counts": number, **asdict(found)})
+        else:
+            _tell(found, number, everything=self.everything)
+        return next((code for status, code in _EXIT.items() if number[status]), 0)
+
+    def _wish(self, cluster: Cluster, lasts: str) -> Wish:
+        from clusterwright.check.bench.hold import Wish
+        from clusterwright.cli._hostlist import expanded
+        from clusterwright.units import parse_duration
+
+        return Wish(
+            self.as_user or first_admin(cluster),
+            expanded(self.hosts) or (),
+            self.partition,
+            self.reservation,
+            parse_duration(self.wait),
+            lasts_s=parse_duration(lasts),
+        )
+
+
+COMMONLY = Common()
+
+
+def first_admin(cluster: Cluster) -> str | None:
+    """Whose job a measurement is unless somebody is named; None where the file has no admin."""
+    return next((name for name, user in cluster.users.items() if user.admin), None)
+
+
+def _tell(found: Stored, number: dict[str, int], *, everything: bool) -> None:
+    from clusterwright.cli._show import say, show_table
+
+    for note in found.notes:
+        say(f"note: {note}")
+    rows = [each for each in found.verdicts if everything or each.status != "ok"]
+    if rows:
+        columns = ("status", "subject", "part", "saw", "want", "mend")
+        show_table(columns, [(v.status, v.subject, v.part, v.saw, v.want, v.mend) for v in rows])
+    say(", ".join(f"{count} {status}" for status, count in number.items()))
+    say(f"bench {found.id}: {len(found.measurements)} measurements kept; next: wright bench list FILE")
+
+
+def show_list(file: Path, *, json: bool) -> int:
+    """The benches of the cluster."""
+    from datetime import UTC, datetime
+
+    from clusterwright.check.bench.store import file_of, runs
+    from clusterwright.cli._show import show_json, show_table
+    from clusterwright.config.load import load_cluster
+    from clusterwright.config.names import fold
+
+    found = runs(file_of(load_cluster(file).name))
+    if json:
+        show_json(found)
+        return 0
+    rows = [
+        (
+            str(run.id),
+            run.bench,
+            datetime.fromtimestamp(run.time, UTC).strftime("%Y-%m-%d %H:%M"),
+            fold(run.hosts),
+            str(run.measurements),
+            ", ".join(f"{count} {status}" for status, count in run.statuses.items()),
+        )
+        for run in found
+    ]
+    show_table(("bench", "kind", "time (UTC)", "hosts", "measurements", "verdicts"), rows)
+    return 0
+
+
+def show_comparison(file: Path, a: int, b: int, *, json: bool) -> int:
+    """What changed between two of them."""
+    from clusterwright.check.bench.compare import compare
+    from clusterwright.check.bench.store import file_of, read
+    from clusterwright.cli._show import say, show_json, show_table
+    from clusterwright.config.load import load_cluster
+
+    path = file_of(load_cluster(file).name)
+    found = compare(read(path, a), read(path, b))
+    if json:
+        show_json(found)
+        return 0
+    changed = [change for change in found.changes if change.changed]
+    show_table(("subject", "quantity", "before", "after", "change", "conditions"), map(_row, changed))
+    show_table(("version of", "before", "after"), found.versions)
+    say(f"{len(changed)} of {len(found.changes)} changed by more than their spread")
+    for words, subjects in ((f"only in {a}", found.only_before), (f"only in {b}", found.only_after)):
+        say(f"{words}: {', '.join(subjects)}") if subjects else None
+    return 0
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    from clusterwright.check.bench.words import amount
+
+    conditions = ", ".join(f"{name} {value}" for name, value in change.conditions.items())
+    figures = amount(change.before, change.unit), amount(change.after, change.unit)
+    return (change.subject, change.quantity, *figures, f"{change.ratio - 1:+.1%}", conditions)
+
 
 bench = App(
     name="bench",
@@ -83,14 +222,10 @@ def burn_in(
 @bench.command(name="list")
 def list_(file: Path, /, *, json: bool = False) -> int:
     """Show the benches that were run, the newest first."""
-    from clusterwright.cli._bench import show_list
-
     return show_list(file, json=json)
 
 
 @bench.command
 def compare(file: Path, a: int, b: int, /, *, json: bool = False) -> int:
     """Show what changed from bench A to bench B by more than its spread, and which versions differ."""
-    from clusterwright.cli._bench import show_comparison
-
     return show_comparison(file, a, b, json=json)

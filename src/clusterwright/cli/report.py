@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import re
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import App, Parameter
+
+from clusterwright.cli._show import say, show_json, show_text
+from clusterwright.cli._there import find_cluster, way_to
+from clusterwright.errors import EXIT_USAGE, WrightError
+
+if TYPE_CHECKING:
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.monitor.fetch import Fetched
+    from clusterwright.monitor.report.job_facts import JobFacts
+    from clusterwright.monitor.report.money import Price
+    from clusterwright.monitor.report.report import Report
+
 
 report = App(
     name="report",
@@ -43,9 +59,7 @@ def job(
     lang
         The language; else that of $LC_ALL, $LC_MESSAGES or $LANG.
     """
-    from clusterwright.cli import _report_made as made
-
-    return made.show(made.of_job(job, cluster), made.Forms(html, csv, json, lang))
+    return show(of_job(job, cluster), Forms(html, csv, json, lang))
 
 
 @report.command
@@ -79,9 +93,7 @@ def team(
     lang
         The language; else that of $LC_ALL, $LC_MESSAGES or $LANG.
     """
-    from clusterwright.cli import _report_made as made
-
-    return made.show(made.of_month(cluster, month, team=name), made.Forms(html, csv, json, lang))
+    return show(of_month(cluster, month, team=name), Forms(html, csv, json, lang))
 
 
 @report.command(name="cluster")
@@ -112,6 +124,169 @@ def cluster_(
     lang
         The language; else that of $LC_ALL, $LC_MESSAGES or $LANG.
     """
-    from clusterwright.cli import _report_made as made
+    return show(of_month(cluster, month), Forms(html, csv, json, lang))
 
-    return made.show(made.of_month(cluster, month), made.Forms(html, csv, json, lang))
+
+_MONTH = re.compile(r"(20\d\d)-(0[1-9]|1[0-2])")
+
+
+@dataclass(frozen=True)
+class Forms:
+    """How it is wanted: as text, and as files."""
+
+    html: Path | None
+    csv: Path | None
+    json: bool
+    lang: Literal["en", "zh"] | None
+
+
+def show(made: Report, forms: Forms) -> int:
+    """As text or JSON, and in the files that are named.
+
+    Raises:
+        WrightError: a file cannot be written.
+    """
+    from clusterwright.cli._report import write_file
+    from clusterwright.cli._why import language
+    from clusterwright.monitor.report import page, sheets, text
+
+    spoken: Literal["en", "zh"] = forms.lang or ("zh" if language() == "zh" else "en")
+    if forms.html:
+        write_file(forms.html, page.page(made, spoken))
+        say(f"page: {forms.html}")
+    if forms.csv:
+        write_file(forms.csv, sheets.table(made, spoken))
+        say(f"table: {forms.csv}")
+    if forms.json:
+        show_json(made.data)
+    elif not forms.html and not forms.csv:
+        show_text(text.text(made, spoken))
+    return 0
+
+
+def of_job(name: str, file: Path | None) -> Report:
+    """Of a job of the cluster, or of a run whose folder is here.
+
+    Raises:
+        WrightError: neither Slurm nor a run knows it.
+    """
+    from clusterwright.monitor.fetch import of_job as fetch_job
+    from clusterwright.monitor.report import job as job_report
+
+    here = Path(name)
+    if (here / "job.json").exists():
+        return _here(here.absolute())
+    cluster = find_cluster(file)
+    found = fetch_job(cluster, way_to(cluster), name)
+    known = _facts(found)
+    if known is None:
+        said = "; ".join(found.missing) or "Slurm and the runs' folder have none"
+        raise WrightError.of(
+            "no-such-job", f"no job or run `{name}`: {said}", "name one that wright jobs lists"
+        )
+    price, watts = of_gpus(cluster)
+    return job_report.report(known, cluster.name, price, watts)
+
+
+def of_month(file: Path | None, label: str, team: str = "") -> Report:
+    """Of the cluster or one team.
+
+    Raises:
+        WrightError: the month is none, or nobody knows the team.
+    """
+    from clusterwright.monitor.fetch import of_month as fetch_month
+    from clusterwright.monitor.report import month as month_report
+    from clusterwright.monitor.report.month_figures import Span
+    from clusterwright.monitor.report.month_figures import month as figures
+
+    cluster = find_cluster(file)
+    now = time.time()
+    label = label or datetime.fromtimestamp(now, UTC).strftime("%Y-%m")
+    begin, end = bounds(label)
+    if begin > now:
+        raise WrightError.of(
+            "bad-month", f"`{label}` has not begun", "name one that has", exit_code=EXIT_USAGE
+        )
+    found = fetch_month(cluster, way_to(cluster), begin, min(end, now))
+    if team and team not in cluster.teams and all(each.account != team for each in found.records):
+        known = ", ".join(cluster.teams) or "none"
+        raise WrightError.of(
+            "unknown-name", f"there is no team `{team}`", f"name one of these: {known}", exit_code=EXIT_USAGE
+        )
+    gpus = sum(group.gpus.count * len(group.names()) for group in cluster.nodes.values() if group.gpus)
+    span = Span(begin, min(end, now), gpus, team)
+    price, watts = of_gpus(cluster)
+    return month_report.report(
+        figures(span, found.records, found.runs, found.values, found.missing),
+        cluster.name,
+        label,
+        price,
+        watts,
+    )
+
+
+def bounds(label: str) -> tuple[float, float]:
+    """Its first moment and that of the next one, by UTC.
+
+    Raises:
+        WrightError: it is no month.
+    """
+    found = _MONTH.fullmatch(label)
+    if not found:
+        raise WrightError.of(
+            "bad-month", f"`{label}` is no month", "write it as 2026-11", exit_code=EXIT_USAGE
+        )
+    year, number = int(found[1]), int(found[2])
+    after = datetime(year + number // 12, number % 12 + 1, 1, tzinfo=UTC)
+    return datetime(year, number, 1, tzinfo=UTC).timestamp(), after.timestamp()
+
+
+def of_gpus(cluster: Cluster) -> tuple[Price | None, float]:
+    """What an hour of one costs, and the power that one may draw; 0 where nobody knows. Of several kinds, the first."""
+    from clusterwright.catalog.gpus import gpus
+    from clusterwright.catalog.prices import price
+    from clusterwright.catalog.records import Deal
+    from clusterwright.monitor.report.money import Price
+    from clusterwright.plan.machines import gpu_like
+
+    own = cluster.accounting
+    said = (
+        Price(own.gpu_hour, own.currency, "accounting.gpu_hour of the cluster file") if own.gpu_hour else None
+    )
+    first = next((group.gpus for group in cluster.nodes.values() if group.gpus), None)
+    try:
+        gpu = gpu_like(first, gpus().values()) if first else None
+    except WrightError:  # a GPU that the catalog does not have
+        gpu = None
+    if gpu is None or cluster.lab:
+        return said, 0.0
+    market = price(gpu.name, Deal.ON_DEMAND)
+    if said is None and market is not None:
+        said = Price(market.likely, market.currency, f"renting {market.item} on demand, {market.date}")
+    return said, gpu.power_w
+
+
+def _facts(found: Fetched) -> JobFacts | None:
+    from clusterwright.monitor.report.job_facts import facts
+
+    return facts(found.records, found.steps, found.values, found.run, now=found.now, missing=found.missing)
+
+
+def _here(folder: Path) -> Report:
+    """A run of this machine: what its own events tell."""
+    from clusterwright.monitor.report import job as job_report
+    from clusterwright.monitor.report.job_facts import facts
+    from clusterwright.onhost.snapshot import history
+
+    silent: dict[str, Any] = {"silent": {}}
+    run = history.run_of(silent, str(folder))
+    missing = (
+        *silent["silent"].values(),
+        "Slurm and Prometheus are not asked for a folder: what processors and GPUs did is not known",
+    )
+    known = facts((), (), {}, run, now=time.time(), missing=missing)
+    if known is None:
+        raise WrightError.of(
+            "no-run", f"{folder} tells nothing: {missing[0]}", "name a run that wright jobs lists"
+        )
+    return job_report.report(known, "this machine")

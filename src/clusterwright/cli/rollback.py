@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._care import USUALLY, Gently
+from clusterwright.cli._disruption import USUALLY, Gently
 
 
 def rollback(
@@ -45,7 +45,7 @@ def rollback(
     json
         One JSON document on stdout.
     """
-    from clusterwright.cli import _apply
+    from clusterwright.cli import apply
     from clusterwright.config.load import load_cluster
     from clusterwright.provision.apply import remote_of
     from clusterwright.provision.rollback import rollback as run
@@ -53,10 +53,10 @@ def rollback(
 
     spec = load_cluster(cluster)
     if list_:
-        return _apply.show_undoable(undoable(spec, str(cluster), remote_of(spec)), json=json)
-    asking = _apply.Asking(yes=yes, quiet=json, gently=gently)
-    care = _apply.care(gently, spec, remote := remote_of(spec))
+        return apply.show_undoable(undoable(spec, str(cluster), remote_of(spec)), json=json)
+    asking = apply.Asking(yes=yes, quiet=json, gently=gently)
+    care = apply.care_of(gently, spec, remote := remote_of(spec))
     report = run(spec, str(cluster), remote, to=to, dry_run=dry_run, agree=asking, care=care)
     again = f"wright rollback {cluster}{' --to ' * bool(to)}{to}"
-    _apply.show(report, again, after=f"wright diff {cluster}", shown=asking.shown, json=json)
-    return _apply.exit_of(report, exit_code=exit_code)
+    apply.show(report, again, after=f"wright diff {cluster}", shown=asking.shown, json=json)
+    return apply.exit_of(report, exit_code=exit_code)

@@ -1,14 +1,69 @@
-"""`wright tune network` and `wright tune training`."""
+"""`wright tune`: settings of the network and of a training, searched and written."""
 
 from __future__ import annotations
 
+import shlex
+import statistics
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from clusterwright.cli._tune import COMMONLY, Common
+from clusterwright.cli._show import say, show_json, show_table
+from clusterwright.units import parse_duration
+
+if TYPE_CHECKING:
+    from clusterwright.check.bench.hold import Wish
+    from clusterwright.check.bench.site import Site
+    from clusterwright.check.tune.knobs import Settings
+    from clusterwright.check.tune.trials import Budget, Tuned
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.config.job import Job
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Common:
+    """The options as they were typed."""
+
+    budget: Annotated[int, Parameter(help="Trials to spend; each starts all ranks anew.")] = 60
+    seed: Annotated[int, Parameter(help="Of the order of trials.")] = 1
+    knobs: Annotated[str, Parameter(help="Only these, with commas between; else all that may matter.")] = ""
+    hosts: Annotated[str, Parameter(help="Only these, waited for: gpu-node[1-4]. Else idle ones.")] = ""
+    wait: Annotated[str, Parameter(help="Longest time for hosts to come free.")] = "10m"
+    write: Annotated[bool, Parameter(negative="", help="Write the winner into the file.")] = False
+    json: Annotated[bool, Parameter(negative="", help="One JSON document: every trial, and the outcome.")] = (
+        False
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The knobs that are named."""
+        return tuple(name.strip() for name in self.knobs.split(",") if name.strip())
+
+    @property
+    def trials(self) -> Budget:
+        """The budget, refused where it is too small for anything."""
+        from clusterwright.check.tune.trials import Budget
+
+        return Budget(self.budget, self.seed)
+
+    def wish(self, user: str | None, fewest: int, partition: str = "") -> Wish:
+        """The hosts to hold."""
+        from clusterwright.check.bench.hold import Wish
+        from clusterwright.cli._hostlist import expanded
+        from clusterwright.units import parse_duration
+
+        wait_s = parse_duration(self.wait)
+        return Wish(user, expanded(self.hosts) or (), partition, wait_s=wait_s, fewest=fewest)
+
+
+COMMONLY = Common()
+
 
 tune = App(name="tune", help="Find settings that make jobs faster, by experiment on the real cluster.")
 
@@ -24,8 +79,6 @@ def network(file: Path, /, *, options: Common = COMMONLY) -> int:
     file
         The cluster file.
     """
-    from clusterwright.cli._tune_run import tuned_network
-
     return tuned_network(file, options)
 
 
@@ -59,7 +112,175 @@ def training(
         Also try what changes results: gradients that travel in 16 bits.
     """
     from clusterwright.cli._there import cluster_file
-    from clusterwright.cli._tune_run import Asked, tuned_training
 
     asked = Asked(file, cluster_file(cluster, file), steps, limit, allow_numbers)
     return tuned_training(asked, options)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line says of a training."""
+
+    job: Path
+    cluster: Path
+    steps: int
+    limit: str
+    numbers: bool
+
+
+def tuned_network(path: Path, options: Common) -> int:
+    """The search, what it came to, and the winner into the cluster file if that is wanted."""
+    from clusterwright.check.bench.run import FEWEST
+    from clusterwright.check.tune.network import tune_network
+    from clusterwright.check.tune.written import OF_CLUSTER
+    from clusterwright.cli.bench import first_admin
+    from clusterwright.config.load import source_of
+    from clusterwright.config.reader import read
+    from clusterwright.provision.change.fields import Said
+
+    budget, before = options.trials, Said.of(source_of(path))
+    wish = options.wish(first_admin(before.cluster), FEWEST["collectives"])
+    found = _on_hosts(before.cluster, wish, lambda site: tune_network(site, budget, options.names))
+    concluded(path, found, options, OF_CLUSTER, check=lambda text: Said.of(read(text, str(path))))
+    return 0
+
+
+def tuned_training(asked: Asked, options: Common) -> int:
+    """The search, what it came to, and the winner into the job file if that is wanted."""
+    from clusterwright.check.tune.training import Subject, tune_training
+    from clusterwright.check.tune.written import OF_JOB
+    from clusterwright.cli.bench import first_admin
+    from clusterwright.config.load import load_both, source_of
+
+    budget, limit_s = options.trials, parse_duration(asked.limit)
+    job, cluster = load_both(asked.job, asked.cluster)
+    subject = Subject(source_of(asked.job).text, lambda job: _rank(job, cluster), asked.steps, limit_s)
+    wish = options.wish(job.user or first_admin(cluster), job.nodes, job.partition or "")
+
+    def search(site: Site) -> Tuned:
+        return tune_training(site, subject, budget, options.names, numbers=asked.numbers)
+
+    found = _on_hosts(cluster, wish, search, most=job.nodes)
+    concluded(asked.job, found, options, OF_JOB)
+    return 0
+
+
+def _on_hosts(
+    cluster: Cluster, wish: Wish, search: Callable[[Site], Tuned], most: int | None = None
+) -> Tuned:
+    """The search on hosts that are held meanwhile; on so many of them at most."""
+    from clusterwright.check.bench.hold import choose
+    from clusterwright.check.bench.run import on_site
+    from clusterwright.edge.clock import SystemClock
+    from clusterwright.provision.apply import remote_of
+
+    clock, remote = SystemClock(), remote_of(cluster)
+    chosen = choose(cluster, remote, wish, clock)
+    chosen = replace(chosen, free=chosen.free[:most])
+    with on_site(cluster, remote, chosen, wish, say=say, clock=clock) as (_stage, site):
+        return search(site)
+
+
+def _rank(job: Job, cluster: Cluster) -> str:
+    """A rank as a script of bash: what the job's processes find, then its command."""
+    from clusterwright.launch.command import command, python
+    from clusterwright.launch.script import settings
+
+    return f"{settings(job, cluster)}\nexec {shlex.join((python(job, cluster), *command(job)))}\n"
+
+
+def concluded(
+    path: Path,
+    found: Tuned,
+    options: Common,
+    variables: tuple[str, ...],
+    check: Callable[[str], object] | None = None,
+) -> None:
+    """Every trial, what it came to, the difference to the file, and that into it if it is wanted."""
+    from clusterwright.check.tune.written import difference, with_settings
+    from clusterwright.config.load import source_of
+    from clusterwright.edge.files import write_whole
+
+    outcome = found.outcome
+    before = source_of(path).text
+    after = with_settings(before, outcome.winner, variables)
+    diff = difference(before, after, str(path))
+    if options.json:
+        more = {"winner": dict(outcome.winner.pairs), "gain": outcome.gain, "diff": diff}
+        show_json({**asdict(found), **more})
+    else:
+        show_table(("settings", "trials", "median", "beside default", "why it can matter"), _rows(found))
+        sys.stdout.write(diff)
+    for line in (*_told(found), *found.notes, _method(found)):
+        say(line)
+    if diff and options.write:
+        (check or _job)(after)
+        write_whole(path, after, mode=path.stat().st_mode & 0o777)
+    if diff:
+        say(
+            f"written to {path}; `patch -R` with these lines takes it back"
+            if options.write
+            else f"to keep it in {path}: --write"
+        )
+
+
+def _rows(found: Tuned) -> Iterator[tuple[str, ...]]:
+    """The default first, then by what was gained beside it."""
+    from clusterwright.check.tune.knobs import known
+
+    values: dict[Settings, list[float]] = {}
+    ratios: dict[Settings, list[float]] = {}
+    trials = found.outcome.trials
+    beside = {trial.batch: trial.value for trial in trials if trial.settings.is_default}
+    for trial in trials:
+        values.setdefault(trial.settings, [])
+        if trial.value is not None:
+            values[trial.settings].append(trial.value)
+            if base := beside.get(trial.batch):
+                ratios.setdefault(trial.settings, []).append(trial.value / base)
+    order = sorted(
+        values, key=lambda each: (not each.is_default, -statistics.median(ratios.get(each, [0.0])))
+    )
+    for each in order:
+        median = found.told(statistics.median(values[each])) if values[each] else "did not run"
+        gain = f"{statistics.median(ratios[each]):.2f} times" if each in ratios else ""
+        yield str(each), str(len(values[each])), median, gain, known(each, found.knobs)
+
+
+def _told(found: Tuned) -> Iterator[str]:
+    from clusterwright.check.tune.search import FINAL
+
+    outcome = found.outcome
+    if not outcome.tuned:
+        yield f"{found.subject}: nothing did better than what is set now; nothing to set"
+        return
+    for name, values in (("as it is", outcome.default), (str(outcome.best), outcome.tuned)):
+        yield f"{found.subject}, {name}: {_spread(found, values)}"
+    if outcome.won:
+        yield f"{outcome.gain:.2f} times the {found.quantity}, {FINAL} times side by side"
+    else:
+        yield f"{outcome.gain:.2f} times the {found.quantity}: within the spread of how it is now; nothing to set"
+
+
+def _spread(found: Tuned, values: Sequence[float]) -> str:
+    low, high = found.told(min(values)), found.told(max(values))
+    return f"{found.told(statistics.median(values))} (median of {len(values)}; {low} to {high})"
+
+
+def _method(found: Tuned) -> str:
+    """How it was searched, and what that took."""
+    from clusterwright.check.tune.search import AGREE, FINAL, ROUNDS
+
+    spent = len(found.outcome.trials) + 1
+    return (
+        f"{spent} of {found.budget.trials} trials, order by seed {found.budget.seed}: each knob's values halved in"
+        f" up to {ROUNDS} rounds beside the default, then the best of each together; a winner has to be ahead in"
+        f" {AGREE * FINAL:.0f} of {FINAL} pairs, by more than half of what the default's quartiles are apart"
+    )
+
+
+def _job(text: str) -> object:
+    from clusterwright.config.load import job_of
+    from clusterwright.config.reader import read
+
+    return job_of(read(text, "the job file"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._plan._asked import Where
+from clusterwright.cli._plan._inputs import Where
 from clusterwright.cli._plan.explain import Cut, explain
 from clusterwright.errors import WrightError
 

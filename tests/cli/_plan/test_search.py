@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._plan._asked import Where, Work
+from clusterwright.cli._plan._inputs import Where, Work
 from clusterwright.cli._plan.search import Kept, search
 from clusterwright.config.load import job_of
 from clusterwright.config.reader import read

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._plan._asked import Where
-from clusterwright.cli._plan._sizing import Amount, Teams
+from clusterwright.cli._plan._inputs import Where
+from clusterwright.cli._plan._workload import Amount, Teams
 from clusterwright.cli._plan.size import size
 from clusterwright.errors import WrightError
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
+
+from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.own import Own
+
 
 Kind = Literal[
     "gpus", "models", "networks", "nics", "switches", "cables", "storage", "servers", "prices", "software"
@@ -33,8 +41,7 @@ def catalog(
     json
         The rows as one JSON document, in base units: bytes, bits or FLOP per second, watts, seconds.
     """
-    from clusterwright.cli._plan._listed import listed, one, prices_of, rows_of, told
-    from clusterwright.cli._plan._own import own_rows
+    from clusterwright.cli._plan._inputs import own_rows
     from clusterwright.cli._show import show_json, show_table, show_text
 
     own = own_rows(catalog)
@@ -45,3 +52,264 @@ def catalog(
     rows = prices_of(name, own) if name else rows_of(kind, own)
     show_json(rows) if json else show_table(*listed(kind, rows))
     return 0
+
+
+Row = dict[str, Any]
+# Columns of a list: heading, and what stands in it.
+Columns = Mapping[str, Callable[[Row], str]]
+
+
+def _in(key: str, unit: float = 1.0, form: str = ",.6g") -> Callable[[Row], str]:
+    """The value in that unit; nothing where it is not known."""
+    return lambda row: format(row[key] / unit, form) if row[key] else ""
+
+
+def _as(key: str) -> Callable[[Row], str]:
+    return lambda row: ", ".join(row[key]) if isinstance(row[key], list | tuple) else str(row[key])
+
+
+def _peak(precision: str) -> Callable[[Row], str]:
+    return lambda row: f"{row['peak'][precision] / 1e12:,.4g}" if precision in row["peak"] else ""
+
+
+_BILLION = 1e9
+_UNITS = (
+    ("_bytes_per_s", "GB/s", 1e9), ("_bits_per_s", "Gbit/s", 1e9), ("_bytes", "GB", 1e9), ("_power_w", "W", 1.0),
+    ("_w", "W", 1.0), ("_s", "us", 1e-6), ("_m", "m", 1.0), ("flops", "GFLOP", 1e9),
+)  # fmt: skip
+_SOURCE = {"source": _as("source")}
+_COLUMNS: Mapping[str, Columns] = {
+    "gpus": {
+        "gpu": _as("name"),
+        "bf16 TFLOP/s": _peak("bf16"),
+        "fp16": _peak("fp16"),
+        "fp8": _peak("fp8"),
+        "memory GB": _in("memory_bytes", 1e9),
+        "GB/s": _in("memory_bytes_per_s", 1e9),
+        "link GB/s": _in("link_bytes_per_s", 1e9),
+        "W": _in("power_w"),
+        **_SOURCE,
+    },
+    "models": {
+        "model": _as("name"),
+        "parameters": _as("parameters"),
+        "active": _as("active"),
+        "layers": _as("layers"),
+        "hidden": _as("hidden"),
+        "heads": _as("heads"),
+        "ffn": _as("ffn"),
+        "vocab": _as("vocab"),
+        "experts": _in("experts"),
+        **_SOURCE,
+    },
+    "networks": {
+        "network": _as("name"),
+        "parameters": lambda row: _billions(row["parameters"]),
+        "pixels": _as("image"),
+        "GFLOP an image": _in("flops", 1e9, ",.3g"),
+        **_SOURCE,
+    },
+    "nics": {
+        "nic": _as("name"),
+        "protocols": _as("protocols"),
+        "ports": _as("ports"),
+        "Gbit/s": _in("port_bits_per_s", 1e9),
+        "PCIe": _in("pcie_gen"),
+        **_SOURCE,
+    },
+    "switches": {
+        "switch": _as("name"),
+        "protocol": _as("protocol"),
+        "ports": _as("ports"),
+        "Gbit/s": _in("port_bits_per_s", 1e9),
+        "ns": _in("latency_s", 1e-9),
+        "W": _in("power_w"),
+        **_SOURCE,
+    },
+    "cables": {
+        "cable": _as("name"),
+        "medium": _as("medium"),
+        "Gbit/s": _in("bits_per_s", 1e9),
+        "reach m": _in("reach_m"),
+        "W an end": _in("end_power_w"),
+        **_SOURCE,
+    },
+    "storage": {
+        "storage": _as("name"),
+        "kind": _as("kind"),
+        "TB": _in("capacity_bytes", 1e12),
+        "read GB/s": _in("read_bytes_per_s", 1e9),
+        "write GB/s": _in("write_bytes_per_s", 1e9),
+        "read IOPS": _in("read_iops", 1.0, ",.12g"),
+        "us": _in("latency_s", 1e-6),
+        **_SOURCE,
+    },
+    "servers": {
+        "server": _as("name"),
+        "for": _as("scenario"),
+        "GPUs": lambda row: f"{row['gpus']} x {row['gpu']}",
+        "CPUs": lambda row: f"{row['cpus']} x {row['cpu']}",
+        "cores": _as("cores"),
+        "memory GB": _in("memory_bytes", 1e9),
+        "NVMe": lambda row: f"{row['drives']} x {row['drive']}",
+        "NICs": lambda row: f"{row['nics']} x {row['nic']}",
+        "kW": _in("power_w", 1e3),
+        **_SOURCE,
+    },
+    "prices": {
+        "item": _as("item"),
+        "deal": _as("deal"),
+        "per": _as("per"),
+        "low": _in("low"),
+        "likely": _in("likely"),
+        "high": _in("high"),
+        "": _as("currency"),
+        "date": _as("date"),
+        "quality": _as("quality"),
+        **_SOURCE,
+    },
+    "software": {
+        "torch": _as("torch"),
+        "Python": lambda row: f"{row['python_min']} - {row['python_max']}",
+        "CUDA": _as("cuda"),
+        "cuDNN": _as("cudnn"),
+        "NCCL": _as("nccl"),
+        "driver at least": _as("driver_min"),
+        "GPUs (sm)": lambda row: f"{row['sm_min']} - {row['sm_max']}",
+        "released": _as("released"),
+        **_SOURCE,
+    },
+}
+
+
+def listed(kind: str, rows: list[Row]) -> tuple[list[str], list[list[str]]]:
+    """Headings and lines of a list."""
+    columns = _COLUMNS[kind]
+    return list(columns), [[cell(row) for cell in columns.values()] for row in rows]
+
+
+def told(row: Row) -> str:
+    """One row in full, in units that people read; what it has none of is left out."""
+    shown = {key: _shown(key, value) for key, value in row.items() if value not in (0, -1, "", None)}
+    width = max(len(name) for name, _ in shown.values())
+    return "\n".join(f"{name:{width}}  {text}" for name, text in shown.values())
+
+
+def _shown(key: str, value: Any) -> tuple[str, str]:
+    """Heading and text of one value, by the unit at the end of its name."""
+    for ending, unit, scale in _UNITS:
+        if key.endswith(ending) and isinstance(value, int | float):
+            name = key.removesuffix(ending) or key
+            return f"{name} rate" if "/" in unit else name, f"{value / scale:,.6g} {unit}"
+    if isinstance(value, dict):
+        return key, ", ".join(f"{name} {rate / 1e12:,.6g} TFLOP/s" for name, rate in value.items())
+    return key, _as(key)({key: value}) if not isinstance(value, bool) else "yes" if value else "no"
+
+
+def rows_of(kind: str, own: Own | None) -> list[Row]:
+    """All rows of a kind, the user's own first, in base units."""
+    return [_row(kind, each) for each in _things(kind, own)]
+
+
+def one(kind: str, name: str, own: Own | None) -> Row:
+    """One row in full.
+
+    Raises:
+        WrightError: no row of that name; with the nearest.
+    """
+    if kind == "software":
+        return _row(kind, _release(name))
+    return _row(kind, _finders()[kind](name, own))
+
+
+def prices_of(name: str, own: Own | None) -> list[Row]:
+    """All prices of one item: a GPU in any spelling, or any other name.
+
+    Raises:
+        WrightError: nothing of that name has a price; with the nearest.
+    """
+    from clusterwright.catalog import gpu
+
+    rows = rows_of("prices", own)
+    found = [row for row in rows if row["item"] == name]
+    if found:
+        return found
+    try:
+        meant = gpu(name, own).name
+    except WrightError:
+        meant = ""
+    if not meant or meant == name:
+        raise _none("prices", name, sorted({row["item"] for row in rows}))
+    return prices_of(meant, own)
+
+
+def _things(kind: str, own: Own | None) -> Iterator[Any]:
+    from clusterwright import catalog
+    from clusterwright.catalog import cnn, parts, prices, software
+
+    tables: dict[str, Callable[[], Mapping[str, Any]]] = {
+        "gpus": catalog.gpus, "models": catalog.architectures, "nics": parts.nics, "switches": parts.switches,
+        "cables": parts.cables, "storage": parts.storages, "servers": parts.servers, "software": software.releases,
+    }  # fmt: skip
+    if kind == "prices":
+        yield from prices.prices(own)
+    elif kind == "networks":
+        yield from map(cnn.network, cnn.networks())
+    else:
+        mine: Mapping[str, Any] = getattr(own, kind, {})
+        yield from mine.values()
+        yield from (each for name, each in tables[kind]().items() if name not in mine)
+
+
+def _finders() -> Mapping[str, Callable[[str, Own | None], Any]]:
+    from clusterwright import catalog
+    from clusterwright.catalog import cnn, hf, parts
+
+    return {
+        "gpus": catalog.gpu,
+        "models": hf.model_of,
+        "nics": parts.nic,
+        "switches": parts.switch,
+        "cables": parts.cable,
+        "storage": parts.storage,
+        "servers": parts.server,
+        "networks": lambda name, _: cnn.network(name),
+    }
+
+
+def _row(kind: str, thing: Any) -> Row:
+    if kind == "networks":
+        keys = ("name", "image", "parameters", "flops", "source")
+        return {key: getattr(thing, key) for key in keys} | {"layers": len(thing.layers)}
+    row = asdict(thing)
+    if kind == "models":
+        from clusterwright.plan.parameters import count
+
+        counted = count(
+            replace(thing, mtp_layers=0)
+        )  # as their makers count: without what predicts further tokens
+        row |= {"parameters": _billions(counted.total)}
+        row |= {"active": _billions(counted.active) if thing.experts else ""}
+    return row
+
+
+def _billions(number: float) -> str:
+    """Three figures of a number of parameters."""
+    unit, letter = (1e9, "B") if number >= _BILLION else (1e6, "M")
+    return f"{number / unit:.3g}{letter}"
+
+
+def _release(name: str) -> Any:
+    from clusterwright.catalog import software
+
+    known = software.releases()
+    if name not in known:
+        raise _none("software", name, list(known))
+    return known[name]
+
+
+def _none(kind: str, name: str, known: list[str]) -> WrightError:
+
+    meant = did_you_mean(name, known)
+    mend = f"did you mean `{meant}`?" if meant else f"all: wright plan catalog {kind}"
+    return WrightError.of("unknown-part", f"no row of {kind} is called `{name}`", mend, exit_code=EXIT_USAGE)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._plan._asked import Where
+from clusterwright.cli._plan._inputs import Where
+from clusterwright.cli._show import say, show_table, show_text
 
 if TYPE_CHECKING:
+    from clusterwright.plan.predict.explained import Explained
+    from clusterwright.plan.prediction import Memory
     from clusterwright.plan.run import Run
+
 
 Flag = Annotated[bool, Parameter(negative="")]
 _NEWEST = "2025"  # software of which no year is said is new
@@ -67,8 +71,7 @@ def explain(
     json
         Everything, in seconds and bytes, as one JSON document.
     """
-    from clusterwright.cli._plan._explained import tell
-    from clusterwright.cli._plan._tables import write_table
+    from clusterwright.cli._plan._inputs import write_table
     from clusterwright.cli._show import say, show_json
     from clusterwright.plan.predict.explained import explained
     from clusterwright.plan.predict.pages import page
@@ -85,8 +88,7 @@ def explain(
 
 
 def _of_row(place: str, where: Where) -> tuple[Run, tuple[str, ...]]:
-    from clusterwright.cli._plan._own import own_rows
-    from clusterwright.cli._plan._tables import read_table
+    from clusterwright.cli._plan._inputs import own_rows, read_table
     from clusterwright.plan.predict.whole import run_at
 
     path, _, line = place.rpartition(":")
@@ -100,8 +102,7 @@ def _of_options(cut: Cut, where: Where) -> tuple[Run, tuple[str, ...]]:
     from dataclasses import replace
 
     from clusterwright.catalog.hf import model_of
-    from clusterwright.cli._plan._asked import machine_for
-    from clusterwright.cli._plan._own import own_rows
+    from clusterwright.cli._plan._inputs import machine_for, own_rows
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.predict.known import Known
     from clusterwright.plan.predict.runs import run_of
@@ -116,3 +117,78 @@ def _of_options(cut: Cut, where: Where) -> tuple[Run, tuple[str, ...]]:
     row = {"source": _NEWEST} | cut.row() | {"gpu_type": machine.gpu.name, "num_gpus": str(machine.gpus)}
     run, notes = run_of(row | {"gpus_per_node": str(machine.gpus_per_node)}, known)
     return replace(run, machine=machine), tuple(note for note in notes if not note.startswith("network"))
+
+
+_GIB = 2**30
+_BAR = 30  # characters of the whole iteration
+_SHOWN = 8  # stages, changes
+_VERDICTS = {"fits": "fits", "tight": "fits, tightly", "oom": "does not fit"}
+
+
+def tell(found: Explained) -> None:
+    """Headline, waterfall, memory by stage, what would help, and what it rests on."""
+    show_text(_headline(found))
+    show_text("\nwhere the time goes")
+    show_table(("seconds", "share", "", "what"), _steps(found))
+    show_text("\nmemory of one GPU, GiB, by pipeline stage")
+    show_table(("stage", *_names(found.stages[0]), "total"), _stages(found))
+    usable = found.run.machine.gpu.usable_bytes / _GIB
+    show_text(f"{_VERDICTS[str(found.fit)]}: {usable:.1f} GiB usable on {found.run.machine.gpu.name}")
+    _tell_changes(found)
+    show_text("\nwhat it rests on")
+    show_table(("what", "value", "source"), found.origins)
+    for note in found.notes:
+        say(f"note: {note}")
+
+
+def _headline(found: Explained) -> str:
+    run, total = found.run, float(found.time.total)
+    cut = run.layout
+    degrees = f"dp {cut.dp} x tp {cut.tp} x pp {cut.pp} x cp {cut.cp}"
+    sort = f", ep {cut.ep}" if run.training.architecture.experts else ""
+    return (
+        f"{run.training.architecture.name} on {run.machine.gpus} x {run.machine.gpu.name}: {degrees}{sort}, "
+        f"microbatch {cut.micro_batch}, ZeRO {cut.zero}\n"
+        f"{total:.4g} s an iteration, in 8 of 10 cases {found.low:.4g} to {found.high:.4g} s; "
+        f"{found.tokens_per_s_per_gpu:,.0f} tokens/s a GPU; MFU {found.mfu:.1%}; bound: {found.bound}"
+    )
+
+
+def _steps(found: Explained) -> list[tuple[str, str, str, str]]:
+    rows, start = [], 0.0
+    for _, words, seconds, share in found.parts:
+        left = round(start * _BAR)
+        bar = " " * left + "#" * max(1, round((start + share) * _BAR) - left)
+        rows.append((f"{seconds:.4g}", f"{share:.1%}", bar.ljust(_BAR), words))
+        start += share
+    return [*rows, (f"{float(found.time.total):.4g}", "100.0%", "#" * _BAR, "wall time of one iteration")]
+
+
+def _names(memory: Memory) -> list[str]:
+    return [part.name for part in fields(memory)]
+
+
+def _stages(found: Explained) -> list[tuple[str, ...]]:
+    """Every stage; of many, the first, the second and the last."""
+    every = list(enumerate(found.stages))
+    shown = every if len(every) <= _SHOWN else [*every[:2], every[-1]]
+    return [
+        (
+            f"{index}",
+            *(f"{float(getattr(held, name)) / _GIB:.2f}" for name in _names(held)),
+            f"{float(held.total) / _GIB:.2f}",
+        )
+        for index, held in shown
+    ]
+
+
+def _tell_changes(found: Explained) -> None:
+    if not found.changes:
+        show_text("\nno single change that is known here makes it noticeably faster")
+        return
+    show_text("\nwhat would help most, each alone, by the time of one sample")
+    rows = [
+        (f"-{each.saved:.1%}", f"{each.seconds:.4g}", _VERDICTS[str(each.fit)], each.words)
+        for each in found.changes[:_SHOWN]
+    ]
+    show_table(("time", "s an iteration", "memory", "change"), rows)

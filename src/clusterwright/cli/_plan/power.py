@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+
+from clusterwright.errors import EXIT_USAGE, WrightError
 
 if TYPE_CHECKING:
     from clusterwright.plan.power import Hall, Node, Supply
@@ -60,7 +63,6 @@ def power(
     json
         Everything in watts, as one JSON document.
     """
-    from clusterwright.cli._plan._power import watts
     from clusterwright.cli._show import show_json
     from clusterwright.plan.power import LIMITS, hall, node_power, supply
 
@@ -78,7 +80,7 @@ def power(
 def _node(load: Load) -> Node:
     from clusterwright import catalog
     from clusterwright.catalog.parts import servers
-    from clusterwright.cli._plan._own import own_rows
+    from clusterwright.cli._plan._inputs import own_rows
     from clusterwright.plan.power import node_of
 
     rows = own_rows(load.catalog)
@@ -115,3 +117,20 @@ def _tell(load: Load, node: Node, whole: Hall, held: Supply | None) -> None:
     show_table((f"{load.nodes} nodes", ""), rows)
     if held:
         show_text(f"\nsupplies: {held.reason}")
+
+
+_WATTS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(W|kW|MW)")
+_FACTOR = {"W": 1.0, "kW": 1e3, "MW": 1e6}
+
+
+def watts(text: str) -> float:
+    """Watts of `2200W` or `40kW`.
+
+    Raises:
+        WrightError: bad-quantity, for a number without a unit.
+    """
+    match = _WATTS.fullmatch(text.strip())
+    if match is None:
+        message = f"`{text[:60]}` is not a power"
+        raise WrightError.of("bad-quantity", message, "write it as 2200W or 40kW", exit_code=EXIT_USAGE)
+    return float(match[1]) * _FACTOR[match[2]]

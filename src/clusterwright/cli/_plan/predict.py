@@ -39,8 +39,7 @@ def predict(
     json
         The counts and findings as one JSON document on stdout.
     """
-    from clusterwright.cli._plan._own import own_rows
-    from clusterwright.cli._plan._tables import read_table, write_table
+    from clusterwright.cli._plan._inputs import own_rows, read_table, write_table
     from clusterwright.cli._show import show_json, show_text
 
     found = _predicted(read_table(table, out), table.name, own_rows(catalog))

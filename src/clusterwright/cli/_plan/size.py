@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterwright.cli._plan._asked import Where
-from clusterwright.cli._plan._sizing import Amount, Teams
+from clusterwright.cli._plan._inputs import Where
+from clusterwright.cli._plan._workload import Amount, Teams
+from clusterwright.cli._show import say, show_table, show_text
+from clusterwright.units import HOUR_S, MINUTE_S
+
+if TYPE_CHECKING:
+    from clusterwright.plan.cost.figures import Estimate
+    from clusterwright.plan.sizing.answer import Answer
+    from clusterwright.plan.sizing.choices import Choice
+    from clusterwright.plan.sizing.fewest import Sized
+    from clusterwright.plan.sizing.materials import Materials
+
 
 _NOTHING, _ANYWHERE, _ONE = Amount(), Where(), Teams()
 
@@ -39,10 +51,9 @@ def size(
     json
         Everything, in seconds, bytes and money, as one JSON document.
     """
-    from clusterwright.cli._plan import _sized
-    from clusterwright.cli._plan._figures import finite
-    from clusterwright.cli._plan._sizing import answered, compared, prepared
-    from clusterwright.cli._plan._tables import write_table
+    from clusterwright.cli._plan._inputs import write_table
+    from clusterwright.cli._plan._workload import answered, compared, prepared
+    from clusterwright.cli._plan.cost import finite
     from clusterwright.cli._show import show_json
     from clusterwright.plan.sizing.materials import materials
 
@@ -54,7 +65,264 @@ def size(
 
         write_table(html, page(answer, bought, made.means))
     if json:
-        show_json(finite(_sized.record(answer, bought, choices)))
+        show_json(finite(record(answer, bought, choices)))
     else:
-        _sized.tell(answer, bought, choices)
+        tell(answer, bought, choices)
     return 0 if answer is None or answer.in_time else 1
+
+
+def tell(answer: Answer | None, bought: Materials | None, choices: tuple[Choice, ...]) -> None:
+    """The answer on stdout, what was assumed on stderr."""
+    if answer and bought:
+        show_text(_size(answer))
+        if answer.shared:
+            show_text(_shared(answer))
+        show_text("\na node beside its GPUs")
+        show_table(("part", "", "why"), [(part.what, part.shown, part.why) for part in answer.parts])
+        _tell_bill(bought)
+        for note in answer.notes:
+            say(f"note: {note}")
+    if choices:
+        show_text("\nside by side" if answer else "side by side")
+        _tell_choices(choices)
+
+
+def _size(answer: Answer) -> str:
+    from clusterwright.plan.search.outcome import layout_words
+
+    found = answer.sized
+    low, high = found.hours_range
+    took = f"{_hours(found.hours)} h likely ({_hours(low)} to {_hours(high)} h, P10 to P90)"
+    fails = f"a failure every {_hours(found.kept.mtbf_s / 3600)} h on average"
+    saved = f"a checkpoint every {_lasting(found.kept.checkpoint_every_s)}"
+    each = f"{found.tokens_per_s / found.gpus:,.0f} tokens/s a GPU, MFU {found.utilization:.0%}"
+    lines = [
+        f"{found.gpus} x {found.machine.gpu.name} in {_nodes(found.nodes)}: {took}, {found.gpu_hours:,.0f} GPU-hours",
+        f"  {layout_words(found.cut.layout)}; {each}",
+        f"  goodput {found.kept.share:.1%}: {fails}, {saved}",
+    ]
+    if not math.isinf(answer.deadline_h):
+        lines.append(f"  {_deadline(answer)}")
+    return "\n".join(lines)
+
+
+def _deadline(answer: Answer) -> str:
+    asked = f"the deadline of {_hours(answer.deadline_h)} h"
+    if not answer.in_time:
+        return f"{asked} is missed by {_hours(answer.sized.hours - answer.deadline_h)} h"
+    if answer.sure is None:
+        return f"{asked} is met as likely as not; nothing meets it at the slow end of the prediction"
+    if answer.sure.gpus == answer.sized.gpus:
+        return f"{asked} is met at the slow end of the prediction, too"
+    return f"{asked} is likely met; nine times out of ten with {answer.sure.gpus} GPUs in {_nodes(answer.sure.nodes)}"
+
+
+def _shared(answer: Answer) -> str:
+    among = answer.shared
+    assert among is not None  # noqa: S101 (asked by the caller)
+    wait = "never ends" if math.isinf(among.wait_hours) else f"is {_hours(among.wait_hours)} h on average"
+    return (
+        f"\n{among.teams} teams with {among.headroom:.0%} of the nodes free: {_nodes(among.nodes)}, "
+        f"{among.slots} trainings side by side, {among.load:.0%} busy\n"
+        f"  each team is sure of {among.share:.0%}; {among.waits:.0%} of the trainings wait, and the wait {wait}"
+    )
+
+
+def _tell_bill(bought: Materials) -> None:
+    money, total = bought.bill.currency, bought.bill.total
+    show_text(f"\nwhat is bought ({money}; likely, and from low to high)")
+    rows = [
+        (str(line.count), line.item, _money(line.total), _range(line.total), line.why)
+        for line in bought.bill.lines
+    ]
+    show_table(
+        ("", "item", "together", "from - to", ""), [*rows, ("", "total", _money(total), _range(total), "")]
+    )
+    if lacking := bought.bill.without_price:
+        say(f"note: no price is known for {', '.join(lacking)}; the total leaves it out")
+    if old := bought.bill.old(date.today().isoformat()):  # noqa: DTZ011 (a day, as the price tags have)
+        say(
+            f"note: {len(old)} prices are more than half a year old; give your own with --catalog: {', '.join(old)}"
+        )
+    if (hall := bought.hall) is None:
+        say("note: the power of the GPU is not known, so there are no racks, no power and no cooling")
+        return
+    racks = "1 rack" if hall.racks == 1 else f"{hall.racks} racks"
+    show_text(
+        f"\n{hall.it_w / 1e3:,.1f} kW, {hall.hall_w / 1e3:,.1f} with the hall; {racks} of up to "
+        f"{hall.rack_w / 1e3:,.0f} kW, cooled by {hall.cooling}; {hall.btu_per_h:,.0f} BTU/h"
+    )
+
+
+def _tell_choices(choices: tuple[Choice, ...]) -> None:
+    from clusterwright.plan.sizing.choices import currency
+
+    first = next((each for each in choices if not each.why_not), choices[0])
+    if first.serving:
+        heads, rows = ("GPU", "cards", "sequences", "tokens/s, one", "all, at most"), _served
+    elif first.roof:
+        heads, rows = ("GPU", "FP64 TFLOP/s", "matrix units", "GB/s", "FLOPs a byte at the ridge"), _roofs
+    else:
+        heads, rows = ("GPU", "GPUs", "nodes", "hours", "P10 - P90"), _trained
+    columns = (*heads, "kW", f"{currency(choices)} bought", "rented", "")
+    show_table(columns, [_row(each, rows(each), len(heads)) for each in choices])
+
+
+def _row(each: Choice, cells: tuple[str, ...], width: int) -> tuple[str, ...]:
+    if each.why_not:
+        return (each.gpu.name, *[""] * (width - 1), "", "", "", each.why_not)
+    money = each.money
+    if money is None:
+        return (*cells, "", "", "", "no server with it is in the catalog")
+    return (
+        *cells,
+        f"{money.kw:,.1f}",
+        _money(money.bought),
+        _money(money.rented),
+        f"{money.servers} x {money.server}",
+    )
+
+
+def _trained(each: Choice) -> tuple[str, ...]:
+    found = each.sized
+    if found is None:
+        return ()
+    low, high = found.hours_range
+    return (
+        each.gpu.name,
+        str(found.gpus),
+        str(found.nodes),
+        _hours(found.hours),
+        f"{_hours(low)} - {_hours(high)}",
+    )
+
+
+def _served(each: Choice) -> tuple[str, ...]:
+    made = each.serving
+    if made is None:
+        return ()
+    one, together = f"{made.tokens_per_s_one:,.0f}", f"{made.tokens_per_s_all:,.0f}"
+    return each.gpu.name, str(made.gpus), str(made.sequences), one, together
+
+
+def _roofs(each: Choice) -> tuple[str, ...]:
+    roof = each.roof
+    if roof is None:
+        return ()
+    matrix = f"{roof.matrix / 1e12:.1f}" if roof.matrix else "none"
+    return (
+        each.gpu.name,
+        f"{roof.vector / 1e12:.2f}",
+        matrix,
+        f"{roof.bytes_per_s / 1e9:,.0f}",
+        f"{roof.ridge:.1f}",
+    )
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count} nodes"
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.0f}" if hours >= 100 else f"{hours:.3g}"
+
+
+def _lasting(seconds: float) -> str:
+    units = ((HOUR_S, "h"), (MINUTE_S, "min"), (1, "s"))
+    length, unit = next((each for each in units if seconds >= each[0]), units[-1])
+    return f"{seconds / length:.3g} {unit}"
+
+
+def _money(amount: Estimate | None) -> str:
+    if amount is None:
+        return ""
+    cents = amount.likely < 100
+    return f"{amount.likely:,.2f}" if cents else f"{amount.likely:,.0f}"
+
+
+def _range(amount: Estimate | None) -> str:
+    return "" if amount is None else f"{amount.low:,.0f} - {amount.high:,.0f}"
+
+
+def record(answer: Answer | None, bought: Materials | None, choices: tuple[Choice, ...]) -> dict[str, Any]:
+    """Everything as one document; hours of training, money and power beside the plain values."""
+    from clusterwright.plan.sizing.choices import currency
+
+    made: dict[str, Any] = {
+        "choices": [_choice(each) for each in choices],
+        "choices_currency": currency(choices),
+    }
+    if answer and bought:
+        made |= {
+            "size": _sized(answer.sized),
+            "in_time": answer.in_time,
+            "sure": answer.sure and _sized(answer.sure),
+            "shared": _among(answer),
+            "nodes_to_buy": answer.nodes,
+            "node": answer.parts,
+            "notes": answer.notes,
+            "bill": [
+                {
+                    "kind": line.kind,
+                    "item": line.item,
+                    "count": line.count,
+                    "total": line.total,
+                    "why": line.why,
+                }
+                for line in bought.bill.lines
+            ],
+            "total": bought.bill.total,
+            "currency": bought.bill.currency,
+            "hall": bought.hall,
+            "storage": bought.storage,
+        }
+    return made
+
+
+def _among(answer: Answer) -> dict[str, Any] | None:
+    among = answer.shared
+    if among is None:
+        return None
+    return {
+        "teams": among.teams,
+        "headroom": among.headroom,
+        "busy": among.busy,
+        "nodes": among.nodes,
+        "side_by_side": among.slots,
+        "share": among.share,
+        "load": among.load,
+        "waits": among.waits,
+        "wait_hours": among.wait_hours,
+    }
+
+
+def _sized(found: Sized) -> dict[str, Any]:
+    return {
+        "gpu": found.machine.gpu.name,
+        "gpus": found.gpus,
+        "nodes": found.nodes,
+        "hours": found.hours,
+        "hours_p10_p90": found.hours_range,
+        "gpu_hours": found.gpu_hours,
+        "tokens_per_s": found.tokens_per_s,
+        "mfu": found.utilization,
+        "steps": found.workload.steps,
+        "tokens": found.workload.tokens,
+        "goodput": found.kept,
+        "layout": found.cut.layout,
+        "memory": found.cut.memory,
+        "time": found.cut.time,
+        "network": found.machine.network,
+    }
+
+
+def _choice(each: Choice) -> dict[str, Any]:
+    size = _sized(each.sized) if each.sized else None
+    return {
+        "gpu": each.gpu.name,
+        "size": size,
+        "serving": each.serving,
+        "roof": each.roof,
+        "money": each.money,
+        "why_not": each.why_not,
+    }

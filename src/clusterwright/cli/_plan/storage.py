@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from cyclopts import Parameter
+
+from clusterwright.cli._show import say, show_table, show_text
+from clusterwright.errors import EXIT_USAGE, WrightError
+from clusterwright.units import QuantityError, parse_duration, parse_rate, parse_size
+
+if TYPE_CHECKING:
+    from clusterwright.catalog.own import Own
+    from clusterwright.catalog.records import Architecture
+    from clusterwright.plan.storage import Array, Demand, Option, Staging, Workload
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +79,6 @@ def storage(
     json
         Everything in bytes and bytes/s, as one JSON document.
     """
-    from clusterwright.cli._plan._storage import document, find, tell
     from clusterwright.cli._show import show_json
 
     found = find(data, kept, on)
@@ -76,3 +87,176 @@ def storage(
     else:
         tell(found)
     return 0
+
+
+Value = TypeVar("Value")
+
+_COUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([kMBT]?)")
+_FACTOR = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+_TOKENS = 4096  # of one sample, where a model reads text; stated beside the answer
+_SMALL_VOCABULARY = 2**16  # up to here Megatron's token files hold a token in 2 bytes, beyond in 4
+_SERVER_DISKS = 12  # of one storage server, for the RAID levels
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that is printed."""
+
+    work: Workload
+    need: Demand
+    nodes: int
+    options: tuple[Option, ...]
+    staging: dict[str, Staging]
+    arrays: dict[str, Array]
+    notes: tuple[str, ...]
+
+
+def find(data: Data, kept: Kept, on: On) -> Found:
+    """Everything, from what was asked."""
+    from clusterwright.cli._plan._inputs import own_rows
+    from clusterwright.plan.storage import Workload, best_level, demand, options, staging
+
+    if min(on.gpus, on.gpus_per_node) < 1 or data.epochs <= 0:
+        message = f"{on.gpus} GPUs, {on.gpus_per_node} a node, read {data.epochs:g} times"
+        raise WrightError.of("storage-size", message, "give 1 or more of each", exit_code=EXIT_USAGE)
+    own = own_rows(on.catalog)
+    model = _model(kept, own)
+    size = _read(parse_size, data.dataset, "--dataset")
+    files, notes = count(data.files, "--files") if data.files else 0.0, []
+    samples = count(data.samples, "--samples") if data.samples else files
+    if model is not None and not data.samples:
+        token = 2 if model.vocab <= _SMALL_VOCABULARY else 4
+        samples = size / (_TOKENS * token)
+        notes.append(f"samples: sequences of {_TOKENS} tokens of {token} bytes")
+    rate = data.samples_per_s
+    if rate is None:
+        rate, note = _fastest(model, on, own)
+        notes.append(note)
+    work = Workload(
+        parameters=_parameters(kept, model), dataset_bytes=size, samples=samples, samples_per_s=rate,
+        files=files, precision=kept.precision, optimizer=kept.optimizer, stall_share=kept.stall, kept=kept.keep,
+        checkpoint_every_s=_read(parse_duration, kept.every, "--every"),
+    )  # fmt: skip
+    need, nodes = demand(work), max(1, math.ceil(on.gpus / on.gpus_per_node))
+    ways = options(need, nodes, _read(parse_rate, on.server_nic, "--server-nic"), on.disks)
+    staged = {each.name: staging(need, each, nodes, data.epochs, on.disks) for each in ways if each.servers}
+    arrays = {use: best_level(use, _SERVER_DISKS) for use in ("metadata", "scratch", "capacity")}
+    return Found(work, need, nodes, ways, staged, arrays, tuple(notes))
+
+
+def count(text: str, option: str) -> float:
+    """A number such as 1.2M.
+
+    Raises:
+        WrightError: bad-quantity.
+    """
+    match = _COUNT.fullmatch(text.strip())
+    if match is None:
+        message, mend = f"{option}: `{text[:60]}` is not a number", "write it as 1200000 or 1.2M"
+        raise WrightError.of("bad-quantity", message, mend, exit_code=EXIT_USAGE)
+    return float(match[1]) * _FACTOR[match[2]]
+
+
+def _read(parse: Callable[[str], Value], text: str, option: str) -> Value:
+    try:
+        return parse(text)
+    except QuantityError as why:
+        message = f"{option}: {why.message}"
+        raise WrightError.of("bad-quantity", message, why.mend, exit_code=EXIT_USAGE) from why
+
+
+def _model(kept: Kept, own: Own | None) -> Architecture | None:
+    if kept.model is None:
+        return None
+    from clusterwright.catalog.hf import model_of
+
+    return model_of(kept.model, own)
+
+
+def _parameters(kept: Kept, model: Architecture | None) -> float:
+    from clusterwright.plan import parameters
+
+    if kept.params:
+        return count(kept.params, "--params")
+    if model is None:
+        mend = "give --model llama2-7b, or --params 25.6M"
+        raise WrightError.of("storage-size", "no model is given", mend, exit_code=EXIT_USAGE)
+    return parameters.count(model).total
+
+
+def _fastest(model: Architecture | None, on: On, own: Own | None) -> tuple[float, str]:
+    """Samples a second that the GPUs could read at their peak: no training reads more."""
+    if model is None:
+        mend = "give --samples-per-s, or a --model whose rate follows from the GPUs"
+        raise WrightError.of(
+            "storage-size", "how fast samples are read is not said", mend, exit_code=EXIT_USAGE
+        )
+    from clusterwright import catalog
+    from clusterwright.plan import flops
+
+    gpu = catalog.gpu(on.gpu, own)
+    peak = gpu.peak.get("bf16") or max(gpu.peak.values())
+    rate = on.gpus * peak / (flops.training(model, _TOKENS) * _TOKENS)
+    return rate, f"{rate:.3g} samples/s: what {on.gpus} x {gpu.name} could read at their peak"
+
+
+def document(found: Found) -> dict[str, Any]:
+    """For --json."""
+    return {
+        "demand": found.need,
+        "options": found.options,
+        "staging": found.staging,
+        "raid": found.arrays,
+        "notes": found.notes,
+    }
+
+
+def tell(found: Found) -> None:
+    """Tables on stdout; what was assumed on stderr."""
+    need = found.need
+    show_table(
+        ("wanted", ""),
+        [
+            ("capacity", f"{need.capacity_bytes / 1e12:.3g} TB, a fifth of it free"),
+            ("checkpoint", f"{need.checkpoint_bytes / 1e9:.4g} GB"),
+            ("read", f"{need.read_bytes_per_s / 1e9:.3g} GB/s in pieces of {_small(need.read_bytes)}"),
+            ("write", f"{need.write_bytes_per_s / 1e9:.3g} GB/s while a checkpoint is written"),
+            ("opened", f"{need.opens_per_s:,.0f} files/s"),
+        ],
+    )
+    show_text("")
+    rows = [_option_row(each, found.staging.get(each.name)) for each in found.options]
+    show_table(("storage", "enough", "servers", "read", "write", "why", "copy to the nodes first?"), rows)
+    show_text(f"\nRAID of {_SERVER_DISKS} disks:")
+    show_table(
+        ("use", "level", "usable", "fails safely", "small writes", "rebuild"),
+        [_array_row(use, made) for use, made in found.arrays.items()],
+    )
+    for note in found.notes:
+        say(note)
+
+
+def _option_row(each: Option, staged: Staging | None) -> tuple[str, ...]:
+    return (
+        each.name,
+        "yes" if each.enough else "no",
+        str(each.servers or ""),
+        f"{each.read_bytes_per_s / 1e9:.3g} GB/s",
+        f"{each.write_bytes_per_s / 1e9:.3g} GB/s",
+        each.reason,
+        "" if staged is None else f"{'yes' if staged.pays else 'no'}: {staged.reason}",
+    )
+
+
+def _array_row(use: str, made: Array) -> tuple[str, ...]:
+    rebuild = f"{made.rebuild_s / 60:.0f} min" if made.rebuild_s else "-"
+    writes = f"{made.write_iops / 1e3:,.0f} k/s"
+    disks = f"{made.survives} disk{'s' * (made.survives != 1)}"
+    return use, f"RAID {made.level}", f"{made.usable_bytes / 1e12:.3g} TB", disks, writes, rebuild
+
+
+def _small(size: float) -> str:
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+    return f"{size:.3g} B"

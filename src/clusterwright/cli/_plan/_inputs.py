@@ -1,7 +1,8 @@
-"""The options that commands of `wright plan` share: what is trained, and on which machines."""
+"""What several commands of `wright plan` take: a machine by its options, rows of one's own, tables."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from clusterwright.errors import Finding
     from clusterwright.plan.machines import Wiring
     from clusterwright.plan.run import Machine, Training
+
 
 Made = TypeVar("Made")
 Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"]
@@ -87,7 +89,6 @@ def _tried(make: Callable[[], Made], found: list[Finding]) -> Made | None:
 
 
 def _own(catalog: Path | None) -> Own | None:
-    from clusterwright.cli._plan._own import own_rows
 
     return own_rows(catalog)
 
@@ -131,3 +132,49 @@ def _wiring(where: Where) -> Wiring:
             "bad-quantity", f"--nic-rate: {why.message}", why.mend, exit_code=EXIT_USAGE
         ) from why
     return Wiring(where.gpus_per_node, None, where.network, where.nics, rate, where.oversubscription)
+
+
+def own_rows(catalog: Path | None) -> Own | None:
+    """Rows of `catalog`; without it, of ./catalog.toml, else of ~/.config/clusterwright/catalog.toml; else None.
+
+    Raises:
+        WrightError: what is wrong with the file, all at once.
+    """
+    file = catalog or next((each for each in _places() if each.is_file()), None)
+    if file is None:
+        return None
+    from clusterwright.catalog.own_file import load
+
+    return load(file)
+
+
+def _places() -> tuple[Path, ...]:
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return Path("catalog.toml"), config / "clusterwright" / "catalog.toml"
+
+
+def read_table(path: Path, out: Path | None = None) -> bytes:
+    """The bytes of a table; refuses to have it overwritten by its own predictions."""
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    try:
+        data = path.read_bytes()
+    except OSError as why:
+        message, mend = f"{why.strerror}: {path}", "give the path of a CSV that can be read"
+        raise WrightError.of("file-unreadable", message, mend, exit_code=EXIT_USAGE) from why
+    if out and out.exists() and out.samefile(path):
+        message = f"{out} is the table itself"
+        raise WrightError.of("predict-out-is-in", message, "give --out another name", exit_code=EXIT_USAGE)
+    return data
+
+
+def write_table(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    from clusterwright.edge.files import write_whole
+    from clusterwright.errors import EXIT_USAGE, WrightError
+
+    try:
+        write_whole(path, text)
+    except OSError as why:
+        message, mend = f"{why.strerror}: {path}", "give --out a path that can be written"
+        raise WrightError.of("not-writable", message, mend, exit_code=EXIT_USAGE) from why
