@@ -9,7 +9,7 @@ from typing import Any
 from clusterwright.catalog import parts, quantities
 from clusterwright.catalog.gpus import gpu
 from clusterwright.catalog.models import architecture
-from clusterwright.catalog.records import Architecture, Gpu
+from clusterwright.catalog.records import Architecture, Cable, Gpu, Nic, Server, Storage, Switch
 
 _OF_TYPE: Mapping[str, Callable[[Any], Any]] = {
     "int": quantities.whole, "bool": quantities.flag, "str": quantities.text,
@@ -54,27 +54,27 @@ TABLES: Mapping[str, Table] = {
         link=Key("link_bytes_per_s", quantities.byte_rate),
     ), gpu),
     "models": Table(Architecture, _plain(Architecture, ()), architecture),
-    "nics": Table(parts.Nic, _plain(
-        parts.Nic, ("pcie_gen",), power=_POWER, pcie=Key("pcie_gen", quantities.whole),
+    "nics": Table(Nic, _plain(
+        Nic, ("pcie_gen",), power=_POWER, pcie=Key("pcie_gen", quantities.whole),
         protocols=Key("protocols", quantities.texts, needed=True),
         rate=Key("port_bits_per_s", quantities.bit_rate, needed=True),
     ), parts.nic),
-    "switches": Table(parts.Switch, _plain(
-        parts.Switch, (), power=_POWER, rate=Key("port_bits_per_s", quantities.bit_rate, needed=True),
+    "switches": Table(Switch, _plain(
+        Switch, (), power=_POWER, rate=Key("port_bits_per_s", quantities.bit_rate, needed=True),
         latency=Key("latency_s", quantities.seconds),
     ), parts.switch),
-    "cables": Table(parts.Cable, _plain(
-        parts.Cable, (), rate=Key("bits_per_s", quantities.bit_rate, needed=True),
+    "cables": Table(Cable, _plain(
+        Cable, (), rate=Key("bits_per_s", quantities.bit_rate, needed=True),
         reach=Key("reach_m", quantities.metres, needed=True), end_power=Key("end_power_w", quantities.power),
     ), parts.cable),
-    "storage": Table(parts.Storage, _plain(
-        parts.Storage, (), power=_POWER, read=Key("read_bytes_per_s", quantities.byte_rate, needed=True),
+    "storage": Table(Storage, _plain(
+        Storage, (), power=_POWER, read=Key("read_bytes_per_s", quantities.byte_rate, needed=True),
         write=Key("write_bytes_per_s", quantities.byte_rate, needed=True),
         read_iops=Key("read_iops", quantities.whole), latency=Key("latency_s", quantities.seconds),
         capacity=Key("capacity_bytes", quantities.size),
     ), parts.storage),
-    "servers": Table(parts.Server, _plain(
-        parts.Server, (), memory=Key("memory_bytes", quantities.size, needed=True),
+    "servers": Table(Server, _plain(
+        Server, (), memory=Key("memory_bytes", quantities.size, needed=True),
         power=Key("power_w", quantities.power, needed=True),
     ), parts.server),
 }  # fmt: skip

@@ -53,7 +53,7 @@ def top(
     asked = Asked(cluster, lang, as_, colour=not no_color)
     if json:
         return as_json(asked)
-    return once(asked) if once or not terminal() else screen(asked)
+    return print_once(asked) if once or not terminal() else screen(asked)
 
 
 SCHEMA = 1
@@ -93,7 +93,7 @@ def as_json(asked: Asked) -> int:
     return 0
 
 
-def once(asked: Asked) -> int:
+def print_once(asked: Asked) -> int:
     """One screen."""
     from dataclasses import replace
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from clusterwright.cli import apply as command
 from clusterwright.cli._disruption import Gently
 from clusterwright.cli._show import say, show_json, show_text
 from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
@@ -174,8 +175,8 @@ def upgrade_driver(path: Path, version: str, gently: Gently, asked: Asked) -> in
     text = put(before.source.text, ("software", "driver"), version)
     after = Said.of(read(text, str(path)))
     remote = remote_of(after.cluster)
-    asking = apply.Asking(yes=asked.yes, quiet=asked.json, gently=replace(gently, reboot=True))
-    care = apply.care_of(replace(gently, reboot=True), after.cluster, remote)
+    asking = command.Asking(yes=asked.yes, quiet=asked.json, gently=replace(gently, reboot=True))
+    care = command.care_of(replace(gently, reboot=True), after.cluster, remote)
 
     def write() -> None:
         if text != path.read_text(encoding="utf-8"):
@@ -192,5 +193,5 @@ def upgrade_driver(path: Path, version: str, gently: Gently, asked: Asked) -> in
     if report.ok and not report.pending and not asked.dry_run:
         write()  # every host had it already
     again = f"wright apply {path} --reboot"
-    apply.show(report, again, after=f"wright check {path}", shown=asking.shown, json=asked.json)
-    return apply.exit_of(report, exit_code=False)
+    command.show(report, again, after=f"wright check {path}", shown=asking.shown, json=asked.json)
+    return command.exit_of(report, exit_code=False)

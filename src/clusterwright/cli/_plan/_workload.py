@@ -81,11 +81,11 @@ def prepared(model: str, amount: Amount, where: Where, teams: Teams, scenario: s
 
     found: list[Finding] = []
     own = _tried(lambda: own_rows(where.catalog), found)
-    kind = _tried(lambda: scenario(scenario), found)
-    sharing = _tried(lambda: sharing(teams), found)
+    kind = _tried(lambda: read_scenario(scenario), found)
+    sharing = _tried(lambda: read_sharing(teams), found)
     machine = _tried(lambda: machine_there(where, own), found)
-    gpu = _tried(lambda: gpu(where, own), found) if machine is None else None
-    means = _tried(lambda: means(where, amount, with_offload if machine else searched), found)
+    gpu = _tried(lambda: read_gpu(where, own), found) if machine is None else None
+    means = _tried(lambda: read_means(where, amount, with_offload if machine else searched), found)
     made = _tried(lambda: work(model, amount, kind, own), found)
     if not found and made:
         found += missing(machine, gpu, kind, made[1])
@@ -136,7 +136,7 @@ def compared(made: Prepared) -> tuple[Choice, ...]:
 CONTEXT = 4096  # tokens of a sequence that is served, where --seq says nothing
 
 
-def scenario(text: str) -> Scenario | None:
+def read_scenario(text: str) -> Scenario | None:
     """What GPUs are compared for; None: nothing is compared."""
     if not text or text in set(Scenario):
         return Scenario(text) if text else None
@@ -145,7 +145,7 @@ def scenario(text: str) -> Scenario | None:
     raise WrightError.of("size-workload", f"there is no scenario `{text}`", mend, exit_code=EXIT_USAGE)
 
 
-def sharing(teams: Teams) -> Sharing:
+def read_sharing(teams: Teams) -> Sharing:
     """Who shares the cluster; everything wrong with it at once."""
     found = [] if teams.teams >= 1 else [_no(f"--teams is {teams.teams}", "give 1 or more")]
     headroom = _tried(lambda: _share("--headroom", teams.headroom), found)
@@ -164,14 +164,14 @@ def machine_there(where: Where, own: Own | None) -> Machine | None:
     return machine_for(where, own)
 
 
-def gpu(where: Where, own: Own | None) -> Gpu | None:
+def read_gpu(where: Where, own: Own | None) -> Gpu | None:
     """The GPU that was named."""
     from clusterwright import catalog
 
     return catalog.gpu(where.gpu, own) if where.gpu else None
 
 
-def means(where: Where, amount: Amount, plan: Planner) -> Means:
+def read_means(where: Where, amount: Amount, plan: Planner) -> Means:
     """Machines of the wiring that was said, cut by the search."""
     from clusterwright.plan.machines import machine
 

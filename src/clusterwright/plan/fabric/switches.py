@@ -11,6 +11,7 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.plan.fabric.parts import Switch
 
 if TYPE_CHECKING:
+    from clusterwright.catalog import records
     from clusterwright.catalog.own import Own
 
 GBIT = 10**9
@@ -29,7 +30,7 @@ def switch_of(text: str, protocol: str = "infiniband", own: Own | None = None) -
     return from_catalog(catalog.switch(text, own), protocol)
 
 
-def from_catalog(found: catalog.Switch, protocol: str = "roce") -> Switch:
+def from_catalog(found: records.Switch, protocol: str = "roce") -> Switch:
     """A switch of the catalog; one of Ethernet carries RoCE, unless plain Ethernet is asked for."""
     used = found.protocol
     if used == "ethernet":
