@@ -55,8 +55,6 @@ def simulate(  # noqa: PLR0913 (each option of the command line is one)
     json
         One JSON document.
     """
-    from clusterwright.monitor.simulate.trace import trace
-
     wish = Wish(teams, days, load, seed)
     return show(cluster, against, jobs_of(cluster, trace, wish, skip_bad=skip_bad), as_json=json)
 

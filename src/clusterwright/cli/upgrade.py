@@ -65,7 +65,7 @@ def upgrade(
     if driver:
         return upgrade_driver(cluster, driver, Gently(batch=batch, wait=wait), asked)
 
-    return upgrade(cluster, slurm, batch, asked)
+    return upgrade_slurm(cluster, slurm, batch, asked)
 
 
 def _one_thing(slurm: str, driver: str) -> None:
