@@ -20,7 +20,7 @@ from clusterwright.check.verdict import Status
 from clusterwright.config.load import load_cluster
 from clusterwright.lab import said, state
 from clusterwright.provision.apply import apply, remote_of
-from clusterwright.provision.render.slurm_health import PROGRAMS
+from clusterwright.provision.render.slurm_conf import PROGRAMS
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 

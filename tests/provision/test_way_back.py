@@ -4,8 +4,8 @@ import pytest
 
 from clusterwright.config.field import Cost
 from clusterwright.onhost.provision.change import Verb
+from clusterwright.provision.carry import way_back
 from clusterwright.provision.report import Change, HostReport
-from clusterwright.provision.way_back import way_back
 
 NFT, ZONE = "file:/etc/clusterwright/firewall.nft", "file:/etc/firewalld/zones/cw-management.xml"
 

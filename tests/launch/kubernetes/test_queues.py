@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from clusterwright.launch.kubernetes.split import split
+from clusterwright.launch.kubernetes.queues import split
 
 
 def quotas(found, resource="nvidia.com/gpu"):

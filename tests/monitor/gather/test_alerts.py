@@ -3,8 +3,7 @@
 import pytest
 
 from clusterwright.catalog.watch.alert import alerts as known
-from clusterwright.monitor.gather.alert_words import _BLANK, both
-from clusterwright.monitor.gather.alerts import alerts
+from clusterwright.monitor.gather.alerts import _BLANK, alerts, both
 
 
 @pytest.mark.parametrize("one", known(), ids=lambda one: one.name)

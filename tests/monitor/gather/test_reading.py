@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from clusterwright.monitor.gather.jobs import jobs
 from clusterwright.monitor.gather.nodes import Place, nodes, state
-from clusterwright.monitor.gather.reading import Known, picture_of
-from clusterwright.monitor.gather.teams import teams
+from clusterwright.monitor.gather.reading import Known, picture_of, teams
 from clusterwright.slurm.jobs import Job
 from clusterwright.slurm.states import parse_node_state
 

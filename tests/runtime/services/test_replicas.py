@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from clusterwright.runtime.services import replicas
+from clusterwright.runtime.services import verify
 
 pytestmark = pytest.mark.train
 
@@ -19,7 +19,7 @@ def test_replicas_part_the_ranks_into_groups_of_equal_size(cut):
     dimensions = dict(zip(["dp_replicate", "dp_shard", "cp", "tp"], cut, strict=True))
     groups = {}
     for rank in range(prod(cut)):
-        held = replicas.holders([torch.ones(1)], rank, dimensions)
+        held = verify.holders([torch.ones(1)], rank, dimensions)
         (ranks,) = held or [(rank,)]
         assert rank in ranks
         assert len(ranks) == cut[0]
@@ -40,4 +40,4 @@ def test_replicas_part_the_ranks_into_groups_of_equal_size(cut):
 )
 def test_the_majority_says_who_is_wrong(sums, found):
     """More than half of them; else nobody knows."""
-    assert replicas.odd(sums) == found
+    assert verify.odd_replicas(sums) == found

@@ -9,7 +9,8 @@ wrong gradient, for one, is summed into all of them.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -18,7 +19,67 @@ from torch import Tensor, nn
 from clusterwright.runtime import codes, seeds, state
 from clusterwright.runtime.events import Events
 from clusterwright.runtime.group import Group
-from clusterwright.runtime.services import bits, names, replicas
+from clusterwright.runtime.services import names
+
+_WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+@torch.no_grad()
+def total(tensors: Iterable[Any]) -> int:
+    """The sum, modulo 2^64, of all words; each tensor's counts with an odd weight of its own.
+
+    One changed word is always seen; two that change by the same amount in opposite ways are not.
+    """
+    sums = [_sum(each) * (2 * place + 1) for place, each in enumerate(tensors)]
+    return int(torch.stack([each.cpu() for each in sums]).sum()) if sums else 0
+
+
+def _sum(tensor: Any) -> torch.Tensor:
+    local = (tensor.to_local() if hasattr(tensor, "to_local") else tensor).detach()
+    if local.element_size() not in _WORDS:  # complex128
+        local = torch.view_as_real(local)
+    words: torch.Tensor = local.view(_WORDS[local.element_size()])
+    if local.is_contiguous() and local.nbytes % 8 == 0 and local.data_ptr() % 8 == 0:
+        words = local.view(-1).view(torch.int64)  # several times as fast as narrow ones
+    return words.sum(dtype=torch.int64)
+
+
+def holders(
+    tensors: Iterable[Any], rank: int, dimensions: Mapping[str, int]
+) -> dict[tuple[int, ...], list[Any]]:
+    """The tensors by the ranks that hold the same as this one, where there are any others.
+
+    A DTensor says so itself; a plain one is the same on all ranks that differ in `dp_replicate` alone. What is on the
+    device `meta` is held elsewhere.
+    """
+    mesh = torch.arange(torch.Size(dimensions.values()).numel()).view(tuple(dimensions.values()))
+    replicated = [name == "dp_replicate" for name in dimensions]
+    found: dict[tuple[int, ...], list[Any]] = {}
+    for each in tensors:
+        if each.is_meta:
+            continue
+        if hasattr(each, "placements"):
+            ranks = _alike(each.device_mesh.mesh, [one.is_replicate() for one in each.placements], rank)
+        else:
+            ranks = _alike(mesh, replicated, rank)
+        if len(ranks) > 1:
+            found.setdefault(ranks, []).append(each)
+    return found
+
+
+def odd_replicas(sums: Mapping[int, object]) -> tuple[tuple[int, ...], bool]:
+    """The ranks whose sum is not that of the majority, and True; without a majority all of them, and False."""
+    value, votes = Counter(sums.values()).most_common(1)[0]
+    if 2 * votes <= len(sums) and votes < len(sums):
+        return tuple(sums), False
+    return tuple(rank for rank, each in sums.items() if each != value), True
+
+
+def _alike(mesh: torch.Tensor, replicated: list[bool], rank: int) -> tuple[int, ...]:
+    place = (mesh == rank).nonzero()[0].tolist()
+    where = tuple(slice(None) if free else at for free, at in zip(replicated, place))
+    return tuple(mesh[where].flatten().tolist())
+
 
 POLICIES = ("stop", "continue")
 Loss = Callable[[nn.Module, Any], Tensor]
@@ -43,8 +104,8 @@ class Verify:
     ) -> codes.Leaving | None:
         """Compare what replicas hold; how to end the training, None to go on."""
         parameters = [each for model in models for each in model.parameters()]
-        held = replicas.holders(parameters, self._group.rank, dimensions)
-        sums = {ranks: bits.total(tensors) for ranks, tensors in held.items()}
+        held = holders(parameters, self._group.rank, dimensions)
+        sums = {ranks: total(tensors) for ranks, tensors in held.items()}
         return self._judge(step, "weights", sums)
 
     def computing(self, step: int, model: nn.Module, loss_of: Loss, batch: Any) -> codes.Leaving | None:
@@ -75,7 +136,7 @@ class Verify:
         wrong: set[int] = set()
         sure = True
         for ranks in sorted({ranks for _, each in said for ranks in each}):
-            found, known = replicas.odd({rank: said[rank][1].get(ranks) for rank in ranks})
+            found, known = odd_replicas({rank: said[rank][1].get(ranks) for rank in ranks})
             wrong |= set(found)
             sure = sure and known
         if not wrong:
@@ -103,7 +164,7 @@ def _compute(model: nn.Module, loss_of: Loss, batch: Any, seed: int) -> tuple[in
     seeds.plant(seed)
     loss = loss_of(model, batch)
     torch.autograd.backward(loss)
-    sums = bits.total([loss]), bits.total(each.grad for each, _ in gradients if each.grad is not None)
+    sums = total([loss]), total(each.grad for each, _ in gradients if each.grad is not None)
     for parameter, before in gradients:
         parameter.grad = before
     with torch.no_grad():

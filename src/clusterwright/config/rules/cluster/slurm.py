@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from clusterwright.config.clash import Clash, members
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.slurm_keys import OURS, RELEASES, lint, release
+from clusterwright.config.source import Loc
 
 # Defaults of slurmctld, slurmd, slurmdbd (slurm.conf(5)), node_exporter, Prometheus and Alertmanager; and ours.
 USED = {
@@ -102,3 +104,86 @@ def _ours(key: str, field: str, at: tuple[str, ...]) -> Clash:
         )
     what = f"{key} is written by us: units, firewall, logs and folders rest on it"
     return Clash("slurm-key-ours", what, "leave it out", (at,))
+
+
+_WHERE = (("software", "slurm"), ("os",))
+_OLDEST = "21.08"  # the oldest release that we render for
+
+
+def slurm_packages(cluster: Cluster) -> Iterator[Clash]:
+    """The distribution's own Slurm, or one that Slurm's own packaging makes and a repository of the site's holds."""
+    os, platform, wanted = cluster.os, cluster.platform, cluster.software.slurm
+    fits = platform.has_slurm(wanted) and release(wanted) >= _OLDEST
+    if cluster.lab is not None or fits:  # a lab has a rule of its own
+        return
+    own, since = platform.slurm, platform.schedmd_slurm_since
+    has = f"{os} itself has Slurm {own}" + (" (in EPEL)" if platform.uses_epel else "")
+    take_own = f'set `slurm: "{own}"`' if own >= _OLDEST else ""
+    if release(wanted) < _OLDEST:
+        mend = 'set `slurm: "25.11"` and name the repository of its packages under `software.repositories`'
+        yield Clash(
+            "slurm-no-package",
+            f"Slurm {wanted} is older than {_OLDEST}, the oldest that we can set up",
+            mend,
+            _WHERE,
+        )
+    elif release(wanted) < since and cluster.software.slurm_packages != "distribution":
+        newer = f'set `slurm: "{since}"` or later, which Slurm\'s own packaging makes'
+        mend = f"{take_own}, or {newer}" if take_own and own != since else newer
+        yield Clash(
+            "slurm-no-package",
+            f"there are no packages of Slurm {wanted} for {os}: {has}, and Slurm's own deb packages begin with {since}",
+            mend,
+            _WHERE,
+        )
+    elif not cluster.software.repositories:
+        name = "name the repository of the packages under `software.repositories`"
+        mend = f"{name}, or {take_own}" if take_own else name
+        yield Clash(
+            "slurm-no-package",
+            f"nothing says where the packages of Slurm {wanted} for {os} come from; {has}",
+            mend,
+            _WHERE,
+        )
+
+
+# Slurm's release notes: topology/block came with 23.11, cgroup/v2 with 22.05.
+_BLOCK, _CGROUP2 = (23, 11), (22, 5)
+
+
+def slurm_release(cluster: Cluster) -> Iterator[Clash]:
+    """Block topology and control groups v2 have the release that brought them, v1 a system that has it."""
+    version, slurm = cluster.software.slurm, cluster.slurm
+    if slurm.topology == "block" and _older(version, _BLOCK):
+        yield _too_old(version, "topology: block", "23.11", ("slurm", "topology"), "take the line out")
+    if slurm.cgroup == "v2" and _older(version, _CGROUP2):
+        yield _too_old(version, "cgroup: v2", "22.05", ("slurm", "cgroup"), "write v1")
+    if slurm.cgroup == "auto" and _older(version, _CGROUP2) and cluster.platform.default_cgroup == "v2":
+        yield Clash(
+            "slurm-needs-cgroup-v1",
+            f"{cluster.os} starts on control groups v2, and Slurm {version} knows version 1 only",
+            "set slurm.cgroup to v1, and boot compute hosts with systemd.unified_cgroup_hierarchy=0; "
+            "or set software.slurm to 22.05 or later",
+            (("os",), ("software", "slurm")),
+        )
+    if slurm.cgroup == "v1" and not cluster.platform.has_cgroup_v1:
+        yield Clash(
+            "no-cgroup-v1",
+            f"{cluster.os} no longer starts with control groups of version 1",
+            "set slurm.cgroup to v2 or auto",
+            (("slurm", "cgroup"), ("os",)),
+        )
+
+
+def _older(version: str, than: tuple[int, int]) -> bool:
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return found is not None and (int(found[1]), int(found[2])) < than
+
+
+def _too_old(version: str, what: str, since: str, at: Loc, mend: str) -> Clash:
+    return Clash(
+        "slurm-too-old",
+        f"Slurm {version} does not know `{what}`, which came with {since}",
+        f"{mend}, or set software.slurm to {since} or later",
+        (at, ("software", "slurm")),
+    )

@@ -1,4 +1,4 @@
-"""Each Python environment has a place of its own, and somebody of its team who makes it."""
+"""Software environments of jobs: Python environments and containers."""
 
 from __future__ import annotations
 
@@ -68,4 +68,41 @@ def _people(cluster: Cluster, name: str, one: PythonEnvironment) -> Iterator[Cla
             f"`{one.owner}` is to make environment `{name}` of team `{one.team}`, and is no member of it",
             f"name one of {', '.join(members)}",
             ((*_HERE, name, "owner"), (*_HERE, name, "team")),
+        )
+
+
+def containers(cluster: Cluster) -> Iterator[Clash]:
+    """There are packages of each; layers and compiled kernels are on no shared folder, and shared caches on one."""
+    yield from _packages(cluster)
+    where = cluster.environments
+    shared = [
+        folder.path for folder in cluster.storage.values() if folder.path != "/"
+    ]  # which is refused as such
+    for path, at in ((where.scratch, ("scratch",)), (where.caches.local, ("caches", "local"))):
+        if path and any(is_within(path, top) for top in shared):
+            yield Clash(
+                "scratch-shared",
+                f"{path} is on shared storage, and what is kept there are many small files of each host",
+                "name a folder of the hosts' own disks, such as /scratch or /var/tmp",
+                (("environments", *at),),
+            )
+    path = where.caches.shared
+    if path and not any(is_within(path, top) and path != top for top in shared):
+        yield Clash(
+            "folder-not-shared",
+            f"{path} is not beneath a shared folder, so each host would have its own",
+            f"put it beneath {' or '.join(shared) or 'a folder of `storage:`'}",
+            (("environments", "caches", "shared"), ("storage",)),
+        )
+
+
+def _packages(cluster: Cluster) -> Iterator[Clash]:
+    wanted = cluster.environments.containers
+    missing = [runtime for runtime in wanted if runtime not in cluster.platform.container_runtimes]
+    if missing and not cluster.software.repositories:
+        yield Clash(
+            "container-no-package",
+            f"{cluster.os} has no packages for {', '.join(missing)}, and no repository of the site's is named",
+            "name the repository that has them under `software.repositories`",
+            (("environments", "containers"), ("os",)),
         )

@@ -1,4 +1,4 @@
-"""Alerts come from somewhere, and go to somebody that is described."""
+"""Monitoring: what is installed for it, and who is notified."""
 
 from __future__ import annotations
 
@@ -7,6 +7,50 @@ from collections.abc import Iterator
 from clusterwright.config.clash import Clash
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.receivers import Email, Zabbix
+from clusterwright.platforms import platforms
+
+
+def prometheus(cluster: Cluster) -> Iterator[Clash]:
+    """Some have none, and those of some are too old."""
+    if not cluster.monitoring.prometheus:
+        return
+    at = (("monitoring", "prometheus"), ("os",))
+    old = cluster.platform.old_prometheus
+    if old:
+        message = f"{cluster.os} has {old}, which are too old for what we write"
+        able = [one.name for one in platforms() if one.has_prometheus and not one.old_prometheus]
+        yield Clash("prometheus-no-package", message, f"use one of {', '.join(able)}", at)
+    if not cluster.platform.has_prometheus:
+        yield Clash(
+            "prometheus-no-package",
+            f"{cluster.os} has no packages of Prometheus and Alertmanager",
+            "set it to false and read the exporters with a Prometheus of yours; `wright render` of the same file with"
+            " another `os` shows our rules",
+            at,
+        )
+
+
+AT = ("monitoring", "grafana")
+
+
+def grafana(cluster: Cluster) -> Iterator[Clash]:
+    """No distribution has its package, and without Prometheus its pages are empty."""
+    if not cluster.monitoring.grafana:
+        return
+    if not cluster.monitoring.prometheus:
+        yield Clash(
+            "grafana-without-prometheus",
+            "the dashboards would be empty: what they show is in Prometheus, which is off",
+            "set monitoring.prometheus to true, or grafana to false",
+            (AT, ("monitoring", "prometheus")),
+        )
+    if not cluster.software.repositories:
+        yield Clash(
+            "grafana-no-package",
+            f"{cluster.os} has no package of Grafana",
+            "name a repository that has it in software.repositories (https://apt.grafana.com, https://rpm.grafana.com)",
+            (AT, ("software",)),
+        )
 
 
 def notify(cluster: Cluster) -> Iterator[Clash]:
