@@ -53,7 +53,8 @@ def jobs_on(names: Sequence[str]) -> List[str]:
         "squeue",
         "--noheader",
         "--all",
-        "--nodelist=" + ",".join(names),
+        "-w",
+        ",".join(names),
         "--states=" + ",".join(HOLDING),
         "--format=%A",
     ]
