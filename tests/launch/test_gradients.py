@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from clusterwright.config.job import Gradients, Outer
-from clusterwright.launch.gradients import variables
+from clusterwright.launch.variables import gradients as variables
 from clusterwright.runtime.gradients import told
 from clusterwright.runtime.outer import told as of_outer
 from clusterwright.units import MiB

@@ -3,8 +3,8 @@ import subprocess
 
 from clusterwright.launch.command import command
 from clusterwright.launch.local import local_script
-from clusterwright.launch.parallel import variables
 from clusterwright.launch.script import script
+from clusterwright.launch.variables import parallel as variables
 
 CUT = {"tensor": 4, "pipeline": 2, "interleave": 5, "shard": "optimizer", "recompute": "selective"}
 

@@ -15,11 +15,11 @@ from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.files import write_whole
 from clusterwright.edge.processes import start
 from clusterwright.errors import EXIT_USAGE, WrightError
-from clusterwright.launch import gradients, parallel
 from clusterwright.launch.command import is_plain, launcher
 from clusterwright.launch.record import record
 from clusterwright.launch.run import Run, run_name
 from clusterwright.launch.snapshot import snapshot
+from clusterwright.launch.variables import job_variables
 
 
 def local(job: Job, folder: Path, *, clock: Clock | None = None, beside: Path = Path()) -> Run:
@@ -87,7 +87,7 @@ def local_script(job: Job, run: str) -> str:
         f"# Made by clusterwright from job `{job.name}`; starting it again resumes the run.",
     ]
     lines += [f"export PYTHONPATH={shlex.quote(library.strip(os.pathsep))}"]
-    said = {**job.environment.variables, **parallel.variables(job), **gradients.variables(job)}
+    said = {**job.environment.variables, **job_variables(job)}
     lines += [f"export {name}={shlex.quote(text)}" for name, text in said.items()]
     python = job.environment.python or sys.executable
     lines += [f"exec {shlex.quote(python)} -m clusterwright.onhost.supervisor.standin {shlex.quote(run)}"]

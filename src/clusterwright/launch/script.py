@@ -8,7 +8,7 @@ from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.config.load import check_job_against
 from clusterwright.errors import SpecError
-from clusterwright.launch import container, gradients, parallel
+from clusterwright.launch import container
 from clusterwright.launch.command import (
     LIBRARY,
     adapter,
@@ -19,6 +19,7 @@ from clusterwright.launch.command import (
 )
 from clusterwright.launch.share import partition, share
 from clusterwright.launch.staging import staging
+from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.supervisor.host.private import PLACE
 from clusterwright.provision.render.caches import caches
 from clusterwright.units import format_duration, format_slurm_time
@@ -112,7 +113,7 @@ def settings(job: Job, cluster: Cluster) -> str:
             f"# {PLACE} (mode 0600) of the job's user.",
         ]
     lines += [f"export {name}={shlex.quote(text)}" for name, text in said.items()]
-    told = {**parallel.variables(job), **gradients.variables(job), **container.variables(job, cluster)}
+    told = {**job_variables(job), **container.variables(job, cluster)}
     lines += [f"export {name}={shlex.quote(text)}" for name, text in told.items()]
     kept = [f'export {name}="{text}"' for name, text in caches(cluster).items() if name not in said]
     lines += [': "${USER:=$(id -un)}"', *kept] if kept else []

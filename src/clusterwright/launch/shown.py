@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.config.names import is_secret
-from clusterwright.launch import container, gradients, parallel
+from clusterwright.launch import container, variables
 from clusterwright.launch.command import adapter, is_plain
 from clusterwright.launch.words import HANDED_ON
 from clusterwright.onhost.adapters.place import Place
@@ -40,8 +40,8 @@ def shown(job: Job, cluster: Cluster, shell: Mapping[str, str]) -> tuple[Shown, 
         (f"adapter {job.framework}, for rank 0", framework.variables(place)),
         ("cluster file, environments.caches", caches(cluster)),
         ("cluster file, jobs.variables", cluster.jobs.variables),
-        ("job, parallel", parallel.variables(job)),
-        ("job, gradients", gradients.variables(job)),
+        ("job, parallel", variables.parallel(job)),
+        ("job, gradients", variables.gradients(job)),
         ("job, container", container.variables(job, cluster)),
         ("job, environment.variables", job.environment.variables),
     )

@@ -11,7 +11,7 @@ from clusterwright.config.load import job_of
 from clusterwright.config.reader import read
 from clusterwright.errors import WrightError
 from clusterwright.launch.command import command
-from clusterwright.launch.parallel import variables
+from clusterwright.launch.variables import parallel as variables
 from clusterwright.plan.machines import machine
 from clusterwright.plan.run import Layout, Offload, Recompute, Run, Schedule, Training
 from clusterwright.plan.search.record import SHARD, fragment, section

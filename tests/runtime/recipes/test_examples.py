@@ -10,7 +10,7 @@ safetensors = pytest.importorskip("safetensors.torch")
 
 from clusterwright.config.load import load_job
 from clusterwright.launch.command import command, imports
-from clusterwright.launch.parallel import variables
+from clusterwright.launch.variables import parallel as variables
 from clusterwright.runtime.recipes.models.llama import Llama
 from clusterwright.runtime.recipes.models.llama_config import Config
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
-from clusterwright.launch import gradients, parallel
 from clusterwright.launch.command import grace_s
 from clusterwright.launch.kubernetes.asked import Object
 from clusterwright.launch.run import runs_folder
+from clusterwright.launch.variables import job_variables
 
 LEAVING_S = 5  # ours: for torchrun to end after its ranks, before the kubelet's SIGKILL
 PORT = 29500  # torchrun's own default (torch/distributed/run.py)
@@ -29,8 +29,7 @@ def variables(job: Job, cluster: Cluster, run: str) -> list[Object]:
         # torchrun itself kills ranks that take longer to leave: its default of 30 s is too short for a large save
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(grace_s(job) - LEAVING_S),
         **{name: text for name, text in said.items() if name not in _OF_HOSTS},
-        **parallel.variables(job),
-        **gradients.variables(job),
+        **job_variables(job),
         "CLUSTERWRIGHT_RUN": run,
         "CLUSTERWRIGHT_CHECKPOINTS": job.checkpoint.folder or f"{run}/checkpoints",
         "CLUSTERWRIGHT_CHECKPOINT_EVERY": _every(job),

@@ -1,0 +1,50 @@
+"""What the ranks of a job read of how the model is sharded and how gradients are summed."""
+
+from __future__ import annotations
+
+import json
+
+from clusterwright.config.job import Job
+from clusterwright.units import MiB
+
+_PREFIX = "CLUSTERWRIGHT_GRADIENT_"
+
+
+def job_variables(job: Job) -> dict[str, str]:
+    """All of them."""
+    return {**parallel(job), **gradients(job)}
+
+
+def parallel(job: Job) -> dict[str, str]:
+    """CLUSTERWRIGHT_PARALLEL, the whole section as JSON, and its sizes one by one; nothing without the section.
+
+    Replicas are told only where their number is fixed: an elastic job has the world size over a replica's GPUs.
+    """
+    cut = job.parallel
+    if cut is None:
+        return {}
+    fixed = job.elastic is None
+    data = cut.data or (job.nodes * job.gpus_per_node // cut.replica if fixed else None)
+    sizes = {
+        "TP": cut.tensor, "PP": cut.pipeline, "CP": cut.context, "EP": cut.expert, "ETP": cut.expert_tensor,
+        "DP": data, "MICRO_BATCH": cut.micro_batch,
+    }  # fmt: skip
+    whole = json.dumps(cut.model_dump(mode="json") | {"data": data})
+    plain = {f"CLUSTERWRIGHT_{name}": str(size) for name, size in sizes.items() if size is not None}
+    return {"CLUSTERWRIGHT_PARALLEL": whole, **plain}
+
+
+def gradients(job: Job) -> dict[str, str]:
+    """Only what differs from torch's own ways."""
+    said, found = job.gradients, {}
+    if said.bucket:
+        found[f"{_PREFIX}BUCKET_MIB"] = f"{said.bucket / MiB:g}"
+    if said.compress != "none":
+        found[f"{_PREFIX}COMPRESS"] = said.compress
+    if said.compress == "power":
+        found |= {f"{_PREFIX}RANK": str(said.rank), f"{_PREFIX}WARM_UP": str(said.warm_up)}
+    if said.hierarchical:
+        found[f"{_PREFIX}HIERARCHICAL"] = "1"
+    if job.outer:
+        found["CLUSTERWRIGHT_OUTER"] = json.dumps(job.outer.model_dump(mode="json"))
+    return found
