@@ -252,7 +252,7 @@ def test_a_killed_supervisor_is_replaced(trial):
     """Its job fails, and the one that stood by goes on."""
     trial.submit().until("step", 7)
     batch, _ = trial.members()
-    trial.where.sh(batch, "kill -9 $(pgrep -f 'train.agent.[s]upervisor --run')")
+    trial.where.sh(batch, "kill -9 $(pgrep -f 'onhost.supervisor.[s]upervisor')")
     trial.until("resumed", generation=2)
 
     assert len(trial.events("job_start")) == 2
