@@ -92,12 +92,17 @@ def plan(file: Path | None, *, here: bool, json: bool) -> int:
 def _show_plan(loop: Loop, found: Decision, *, slurm: bool, json: bool) -> None:
     rows = [
         {
-            "host": intent.host, "action": intent.action, "rule": intent.rule, "why": intent.why,
-            "of": intent.unit or intent.job or intent.spare, "cost": action(intent.action).COST,
-            "how": _how(loop, intent.action), "undo": action(intent.action).UNDO,
+            "host": intent.host,
+            "action": intent.action,
+            "rule": intent.rule,
+            "why": intent.why,
+            "of": intent.unit or intent.job or intent.spare,
+            "cost": action(intent.action).COST,
+            "how": _how(loop, intent.action),
+            "undo": action(intent.action).UNDO,
         }
         for _, intent in found.intents
-    ]  # fmt: skip
+    ]
     tells = [{"host": tell.incident.host, "topic": tell.topic, "words": tell.words} for tell in found.tells]
     if json:
         show_json({"schema": SCHEMA, "slurm": slurm, "intents": rows, "tells": tells})
@@ -232,11 +237,21 @@ def log(file: Path | None, *, last: int, here: bool, json: bool) -> int:
 def _row(entry: Entry) -> dict[str, Any]:
     intent, how = entry.deed.intent, action(entry.deed.intent.action)
     return {
-        "id": entry.deed.id, "time": _clock(entry.wall), "wall": entry.wall, "host": intent.host,
-        "action": intent.action, "of": intent.unit or intent.job or intent.spare, "state": entry.deed.state,
-        "rule": intent.rule, "why": intent.why, "said": entry.said, "before": dict(entry.before),
-        "undo": f"wright heal undo {entry.deed.id}" if entry.deed.state == "done" and hasattr(how, "undo") else "",
-    }  # fmt: skip
+        "id": entry.deed.id,
+        "time": _clock(entry.wall),
+        "wall": entry.wall,
+        "host": intent.host,
+        "action": intent.action,
+        "of": intent.unit or intent.job or intent.spare,
+        "state": entry.deed.state,
+        "rule": intent.rule,
+        "why": intent.why,
+        "said": entry.said,
+        "before": dict(entry.before),
+        "undo": f"wright heal undo {entry.deed.id}"
+        if entry.deed.state == "done" and hasattr(how, "undo")
+        else "",
+    }
 
 
 def _clock(wall: float) -> str:

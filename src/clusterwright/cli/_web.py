@@ -61,9 +61,11 @@ def serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
     """
     if missing := [name for name in _NEEDS if find_spec(name) is None]:
         raise WrightError.of(
-            "web-needs-extra", f"the page stands on {' and '.join(missing)}, not installed here",
-            'pip install "clusterwright[web]"', exit_code=EXIT_USAGE,
-        )  # fmt: skip
+            "web-needs-extra",
+            f"the page stands on {' and '.join(missing)}, not installed here",
+            'pip install "clusterwright[web]"',
+            exit_code=EXIT_USAGE,
+        )
     users = _users(cluster, file)
     listener = Listener(listens.host, listens.port, listens.tls_cert, listens.tls_key)
     checked(listener, users=bool(users.all()))
@@ -97,7 +99,9 @@ def _hands(cluster: Cluster, remote: Remote) -> Hands:
     from clusterwright.monitor.web.acts import Hands
 
     return Hands(
-        AsRoot(way(cluster, remote)), cluster.control.name,
-        runs_folder(cluster) if cluster.shared_folder else "", state_folder(cluster.name) / "web-acts.jsonl",
+        AsRoot(way(cluster, remote)),
+        cluster.control.name,
+        runs_folder(cluster) if cluster.shared_folder else "",
+        state_folder(cluster.name) / "web-acts.jsonl",
         SystemClock(),
-    )  # fmt: skip
+    )

@@ -86,6 +86,13 @@ def parse(name: str, table: Mapping[str, Any]) -> Rule:
         )
     answers = {source: tuple(codes) for source, codes in table["answers"].items()}
     return Rule(
-        name, table["about"], table["tell"], table["tell_zh"], answers, steps,
-        tuple(table.get("proof", ())), final=table.get("final", False), looks=table.get("looks", 2),
-    )  # fmt: skip
+        name,
+        table["about"],
+        table["tell"],
+        table["tell_zh"],
+        answers,
+        steps,
+        tuple(table.get("proof", ())),
+        final=table.get("final", False),
+        looks=table.get("looks", 2),
+    )

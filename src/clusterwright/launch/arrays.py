@@ -34,15 +34,22 @@ def script(first: str, name: str, folder: str, numbers: str) -> str:
     """
     changed = {"job-name": name, "output": f"{folder}/slurm-%A_%a.out", "chdir": folder}
     options = [_changed(line, changed) for line in first.splitlines() if line.startswith("#SBATCH ")]
-    return "\n".join([
-        "#!/bin/bash", f"# Made by clusterwright: the runs {numbers} of `{name}`, one a task.", *options,
-        f"#SBATCH --array={numbers}", "",
-        f'run=$(sed -n "s/^${ID} //p" {shlex.quote(folder)}/runs)',
-        f'cd "$(dirname {shlex.quote(folder)})/$run" || exit 1',
-        "# The run's jobs are found by its name.",
-        'scontrol update jobid="$SLURM_JOB_ID" jobname="$run"',
-        'exec >>"slurm-$SLURM_JOB_ID.out" 2>&1', "exec bash job.sh", "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "#!/bin/bash",
+            f"# Made by clusterwright: the runs {numbers} of `{name}`, one a task.",
+            *options,
+            f"#SBATCH --array={numbers}",
+            "",
+            f'run=$(sed -n "s/^${ID} //p" {shlex.quote(folder)}/runs)',
+            f'cd "$(dirname {shlex.quote(folder)})/$run" || exit 1',
+            "# The run's jobs are found by its name.",
+            'scontrol update jobid="$SLURM_JOB_ID" jobname="$run"',
+            'exec >>"slurm-$SLURM_JOB_ID.out" 2>&1',
+            "exec bash job.sh",
+            "",
+        ]
+    )
 
 
 def packed(files: Mapping[str, str], links: Mapping[str, str], folders: Sequence[str]) -> bytes:

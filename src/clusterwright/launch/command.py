@@ -86,11 +86,18 @@ def launch_of(job: Job, cluster: Cluster | None, run: str) -> Launch:
     management = str(cluster.networks.management.subnet) if cluster else LOOPBACK
     compute = str(cluster.networks.compute.subnet) if cluster and cluster.networks.compute else management
     return Launch(
-        command=command(job), launcher=launcher(job), restarts=_restarts(job), grace_s=grace_s(job),
-        checkpoints=job.checkpoint.folder or f"{run}/checkpoints", imports=imports(job), workdir=workdir(job, run),
-        management=management, compute=compute, gres=share(job, cluster).gres if cluster else None,
+        command=command(job),
+        launcher=launcher(job),
+        restarts=_restarts(job),
+        grace_s=grace_s(job),
+        checkpoints=job.checkpoint.folder or f"{run}/checkpoints",
+        imports=imports(job),
+        workdir=workdir(job, run),
+        management=management,
+        compute=compute,
+        gres=share(job, cluster).gres if cluster else None,
         image=container.words(job, cluster) if cluster else None,
-    )  # fmt: skip
+    )
 
 
 def _restarts(job: Job) -> int:

@@ -20,10 +20,17 @@ def record(job: Job, cluster: Cluster | None, run: str, submitted: float, **more
     Without a cluster the run is local to this machine.
     """
     document = {
-        "run": run.rstrip("/").rpartition("/")[2], "user": job.user, "submitted": submitted,
-        "local": cluster is None, "price": None, "gpu": None, "code": None, **more,
-        "job": job.model_dump(mode="json"), "launch": launch_of(job, cluster, run)._asdict(),
-    }  # fmt: skip
+        "run": run.rstrip("/").rpartition("/")[2],
+        "user": job.user,
+        "submitted": submitted,
+        "local": cluster is None,
+        "price": None,
+        "gpu": None,
+        "code": None,
+        **more,
+        "job": job.model_dump(mode="json"),
+        "launch": launch_of(job, cluster, run)._asdict(),
+    }
     return json.dumps(document, indent=2)
 
 

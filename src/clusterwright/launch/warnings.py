@@ -58,10 +58,11 @@ def _node_timeout(settings: Settings) -> Warned | None:
         return None
     lasts = "never" if seconds == 0 else f"only after {seconds} s"
     return Warned(
-        "SlurmdTimeout", f"{seconds} s",
+        "SlurmdTimeout",
+        f"{seconds} s",
         f"a training that has lost every host of its job goes on {lasts}; others it survives by itself",
         "`slurm.node_timeout: 60s` in the cluster file, then wright apply",
-    )  # fmt: skip
+    )
 
 
 def _kill_wait(settings: Settings) -> Warned | None:
@@ -69,10 +70,11 @@ def _kill_wait(settings: Settings) -> Warned | None:
     if seconds is None or seconds >= SHORTEST_KILL_WAIT_S:
         return None
     return Warned(
-        "KillWait", f"{seconds} s",
+        "KillWait",
+        f"{seconds} s",
         f"a job that is pushed aside or cancelled has {seconds} s to save; what is not saved by then is done again",
         "`slurm.kill_wait: 30s` or more in the cluster file; for preemption also `grace:` of its qos",
-    )  # fmt: skip
+    )
 
 
 def _process_tracking(settings: Settings) -> Warned | None:
@@ -80,10 +82,11 @@ def _process_tracking(settings: Settings) -> Warned | None:
     if seen == "proctrack/cgroup":
         return None
     return Warned(
-        "ProctrackType", seen,
+        "ProctrackType",
+        seen,
         "Slurm does not find processes that left their parent; those of a killed agent may hold GPUs after the job",
         f"ProctrackType=proctrack/cgroup in {BY_HAND}, as wright apply renders it",
-    )  # fmt: skip
+    )
 
 
 def _health(settings: Settings) -> Warned | None:
@@ -91,10 +94,11 @@ def _health(settings: Settings) -> Warned | None:
     if seconds is None or (seconds > 0 and settings.get("HealthCheckProgram") != "(null)"):
         return None
     return Warned(
-        "HealthCheckInterval", f"{seconds} s without a program" if seconds else "0 s",
+        "HealthCheckInterval",
+        f"{seconds} s without a program" if seconds else "0 s",
         "no host is looked at between jobs; a successor may be given the host that has just failed another job",
         "`slurm.health: true` in the cluster file, then wright apply",
-    )  # fmt: skip
+    )
 
 
 def _credential(settings: Settings) -> Warned | None:
@@ -104,10 +108,11 @@ def _credential(settings: Settings) -> Warned | None:
         return None
     # 173 s at 120 and 24 s at 5 were measured on an idle host (docs/decisions/0005-endure.md).
     return Warned(
-        "AuthInfo cred_expire", f"{seconds} s",
+        "AuthInfo cred_expire",
+        f"{seconds} s",
         f"`scontrol requeue` holds a job for {seconds + 1} s at least; successors of ours do not wait for it",
         f"AuthInfo=cred_expire=60 in {BY_HAND}, as wright apply renders it",
-    )  # fmt: skip
+    )
 
 
 def _deferred(settings: Settings) -> Warned | None:
@@ -116,20 +121,22 @@ def _deferred(settings: Settings) -> Warned | None:
         return None
     every = next((word[15:] for word in words if word.startswith("sched_interval=")), str(SCHED_INTERVAL_S))
     return Warned(
-        "SchedulerParameters", "with `defer`",
+        "SchedulerParameters",
+        "with `defer`",
         f"a successor is not looked at when it is submitted; it may wait for the next round ({every} s)",
         f"take `defer` out in {BY_HAND}, or hold spare hosts: `recovery: {{on_host_loss: spare, spare_nodes: 1}}`",
-    )  # fmt: skip
+    )
 
 
 def _return_to_service(settings: Settings) -> Warned | None:
     if settings.get("ReturnToService", "2") != "0":
         return None
     return Warned(
-        "ReturnToService", "0",
+        "ReturnToService",
+        "0",
         "a host that was lost stays down until somebody resumes it; the training cannot grow back onto it",
         f"ReturnToService=2 in {BY_HAND}, as wright apply renders it",
-    )  # fmt: skip
+    )
 
 
 def _suspension(settings: Settings) -> Warned | None:
@@ -137,11 +144,12 @@ def _suspension(settings: Settings) -> Warned | None:
     if "SUSPEND" not in modes:
         return None
     return Warned(
-        "PreemptMode", settings["PreemptMode"],
+        "PreemptMode",
+        settings["PreemptMode"],
         "a job that is suspended holds its memory, and when it goes on its hosts take each other for lost: it"
         " begins a new generation",
         "`when_preempted: cancel` for its qos in the cluster file; the run saves, and its successor goes on",
-    )  # fmt: skip
+    )
 
 
 _READINGS: tuple[Reading, ...] = (

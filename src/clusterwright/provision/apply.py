@@ -66,10 +66,14 @@ def apply(
     clock = clock or SystemClock()
     given = given_for(cluster, source)
     work = Work(
-        cluster, given.source, remote, clock, stamp(clock),
+        cluster,
+        given.source,
+        remote,
+        clock,
+        stamp(clock),
         resources=cache(lambda host: wanted(cluster, cluster.host(host), given)),
         shared=tuple(given.payload.values()),
-    )  # fmt: skip
+    )
     hosts = [host.name for host in cluster.hosts() if only is None or host.name in only]
     asleep = Asleep.of(work)
     awake = [host for host in hosts if host not in asleep.hosts]

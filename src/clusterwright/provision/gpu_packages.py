@@ -15,9 +15,18 @@ from clusterwright.config.site import Nvidia
 from clusterwright.provision.resources import Package
 
 Part = Literal[
-    "driver-open", "driver-proprietary", "persistence", "fabric", "cuda", "cudnn", "nccl", "dcgm", "container",
-    "rocm", "amdgpu",
-]  # fmt: skip
+    "driver-open",
+    "driver-proprietary",
+    "persistence",
+    "fabric",
+    "cuda",
+    "cudnn",
+    "nccl",
+    "dcgm",
+    "container",
+    "rocm",
+    "amdgpu",
+]
 
 # Packages of the driver's kernel modules, by whichever name: one of them is loaded on a host.
 MODULES = ("nvidia-dkms*", "nvidia-kernel-dkms", "nvidia-kernel-open-dkms", "kmod-nvidia-*dkms")

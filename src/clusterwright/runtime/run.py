@@ -73,9 +73,13 @@ class Run(Services):
     """
 
     def __init__(
-        self, joined: group.Group, given: settings.Settings, seed: int, log: events.Events,
+        self,
+        joined: group.Group,
+        given: settings.Settings,
+        seed: int,
+        log: events.Events,
         guards: tuple[Finite, Verify],
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(joined, given)
         self.completed = 0
         self.loss: float | None = None
@@ -314,10 +318,14 @@ class Run(Services):
             self._source, batches.log = batches, self._log
         samplers = self._tracked.samplers
         self.record(
-            "plan", step=self.completed, until=until, batch=samplers[0].batch if samplers else None,
-            workers=meter.workers(self._source), flops=self.flops,
+            "plan",
+            step=self.completed,
+            until=until,
+            batch=samplers[0].batch if samplers else None,
+            workers=meter.workers(self._source),
+            flops=self.flops,
             **meter.plan(self.device, self._dtype, self._tracked.models),
-        )  # fmt: skip
+        )
         self.record("communication", known=self._boundary.exposed.known)
 
     def _track_position(self, batches: Any) -> None:

@@ -80,9 +80,15 @@ class _Told:
     def as_(self, severity: Severity, meaning: str, action: str, why: str = "") -> Finding:
         event = self.group[0]
         return Finding(
-            pci=event.pci, number=event.number, switch=event.switch, times=len(self.group),
-            severity=severity, meaning=meaning, action=action, why=why,
-        )  # fmt: skip
+            pci=event.pci,
+            number=event.number,
+            switch=event.switch,
+            times=len(self.group),
+            severity=severity,
+            meaning=meaning,
+            action=action,
+            why=why,
+        )
 
 
 def _cascade(event: Event, kept: Iterable[Event]) -> str:
@@ -93,9 +99,12 @@ def _cascade(event: Event, kept: Iterable[Event]) -> str:
     causes = [
         other.number
         for other in kept
-        if other.number != event.number and not other.switch and row.follows(other.number)
-        and event.first_s >= other.first_s and event.first_s - other.last_s <= BURST_S
-    ]  # fmt: skip
+        if other.number != event.number
+        and not other.switch
+        and row.follows(other.number)
+        and event.first_s >= other.first_s
+        and event.first_s - other.last_s <= BURST_S
+    ]
     return f"follows from Xid {causes[-1]}" if causes else ""
 
 

@@ -49,8 +49,12 @@ def alert(telling: Telling, rules: Mapping[str, Rule]) -> dict[str, dict[str, st
     rule = rules.get(telling.rule)
     return {
         "labels": {
-            "alertname": ALERT, "severity": "warning", "component": "heal", "node": telling.host,
-            "rule": telling.rule, "topic": telling.topic,
+            "alertname": ALERT,
+            "severity": "warning",
+            "component": "heal",
+            "node": telling.host,
+            "rule": telling.rule,
+            "topic": telling.topic,
         },
         "annotations": {
             "summary": f"{telling.host}: a person is needed ({telling.rule})",
@@ -59,7 +63,7 @@ def alert(telling: Telling, rules: Mapping[str, Rule]) -> dict[str, dict[str, st
             "mend": rule.tell if rule else "",
             "mend_zh": rule.tell_zh if rule else "",
         },
-    }  # fmt: skip
+    }
 
 
 def _comment(telling: Telling, hands: Hands) -> None:

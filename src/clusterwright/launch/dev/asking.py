@@ -92,16 +92,28 @@ def _files(wish: Wish, text: str, public_key: str) -> dict[str, str]:
         "kind": wish.kind, "python": wish.python, "idle_s": wish.idle_s, "folder": wish.folder, "port": wish.port,
     }  # fmt: skip
     return {
-        "job.sh": text, "wish.json": json.dumps(told), "hold.py": bundle_script(DEV_SESSION).decode(), "said.jsonl": "",
+        "job.sh": text,
+        "wish.json": json.dumps(told),
+        "hold.py": bundle_script(DEV_SESSION).decode(),
+        "said.jsonl": "",
         "authorized_keys": public_key,
-    }  # fmt: skip
+    }
 
 
 def _asked(event: Event, user: str, *, joined: bool) -> Asked:
     return Asked(
-        event["job"], event["kind"], user, event["host"], event["gpus"], int(event["idle_s"]), joined,
-        event.get("port", 0), event.get("token", ""), event.get("host_key", ""), tuple(event["notes"]),
-    )  # fmt: skip
+        event["job"],
+        event["kind"],
+        user,
+        event["host"],
+        event["gpus"],
+        int(event["idle_s"]),
+        joined,
+        event.get("port", 0),
+        event.get("token", ""),
+        event.get("host_key", ""),
+        tuple(event["notes"]),
+    )
 
 
 def listed(cluster: Cluster, way: Ssh, *, user: str | None = None) -> list[dict[str, str]]:

@@ -16,11 +16,18 @@ def script(wish: Wish, cluster: Cluster) -> str:
     """The whole text, for a job that begins in the session's folder; nothing secret is in it, or in Slurm's queue."""
     asked = checked(wish, cluster)
     lines = [
-        ("job-name", JOB_NAME + wish.kind), ("partition", asked.partition), ("account", wish.team),
-        ("nodes", "1"), ("ntasks", "1"), ("gres", asked.gres), ("cpus-per-task", asked.cpus),
-        ("mem", f"{asked.memory_mib}M"), ("time", format_slurm_time(asked.time_s)),
-        ("export", "NONE"), ("no-requeue", None),
-    ]  # fmt: skip
+        ("job-name", JOB_NAME + wish.kind),
+        ("partition", asked.partition),
+        ("account", wish.team),
+        ("nodes", "1"),
+        ("ntasks", "1"),
+        ("gres", asked.gres),
+        ("cpus-per-task", asked.cpus),
+        ("mem", f"{asked.memory_mib}M"),
+        ("time", format_slurm_time(asked.time_s)),
+        ("export", "NONE"),
+        ("no-requeue", None),
+    ]
     head = [
         f"#SBATCH --{name}" + ("" if value is None else f"={value}")
         for name, value in lines

@@ -58,9 +58,10 @@ def checked(wish: Wish, cluster: Cluster) -> Fitted:
     if wish.time_s > part.max_time:
         limit = format_duration(part.max_time)
         raise _refused(
-            "dev-time", f"{format_duration(wish.time_s)} is longer than `{name}` gives, which is {limit}",
+            "dev-time",
+            f"{format_duration(wish.time_s)} is longer than `{name}` gives, which is {limit}",
             f"--time {limit}",
-        )  # fmt: skip
+        )
     cpus, memory_mib = _share(wish, part, group)
     return Fitted(
         name,
@@ -87,9 +88,10 @@ def _partition(wish: Wish, cluster: Cluster) -> str:
         if wish.partition not in names:
             meant = did_you_mean(wish.partition, names)
             raise _refused(
-                "dev-partition", f"there is no partition `{wish.partition}`; there are: {', '.join(names)}",
+                "dev-partition",
+                f"there is no partition `{wish.partition}`; there are: {', '.join(names)}",
                 f"--partition {meant or names[0]}" if names else "add one to the cluster file",
-            )  # fmt: skip
+            )
         return wish.partition
     if not names:
         raise _refused("dev-partition", "the cluster has no partition", "add one under `partitions:`")

@@ -26,17 +26,38 @@ from clusterwright.launch.kubernetes.volumes import persistent
 
 def readme(cluster: Cluster, asked: Asked, paths: tuple[str, ...], left: list[str]) -> str:
     """In Markdown."""
-    return "\n".join([
-        f"# {cluster.name} for Kubernetes {'.'.join(map(str, asked.version))}", "",
-        "Made by clusterwright. Nothing here was sent to a server.", "",
-        "## What must be there", "", *_needed(cluster, asked), "",
-        "## Labels of hosts", "", "```sh", *_labels(cluster), "```", "",
-        "## In this order", "", "```sh", *(f"kubectl apply -f {path}" for path in paths), "```", "",
-        "A job waits in its team's queue (`kubectl get workloads -A`) until all of its pods have room.",
-        f"Pods ask for {KEPT_PERCENT} % less of processors and memory than a batch script: the kubelet keeps some.",
-        "Secrets of a job go to `kubectl create secret generic NAME-secrets -n TEAM --from-literal=KEY=...`.",
-        "", "## What is not carried over", "", *(f"- {each}" for each in left), "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f"# {cluster.name} for Kubernetes {'.'.join(map(str, asked.version))}",
+            "",
+            "Made by clusterwright. Nothing here was sent to a server.",
+            "",
+            "## What must be there",
+            "",
+            *_needed(cluster, asked),
+            "",
+            "## Labels of hosts",
+            "",
+            "```sh",
+            *_labels(cluster),
+            "```",
+            "",
+            "## In this order",
+            "",
+            "```sh",
+            *(f"kubectl apply -f {path}" for path in paths),
+            "```",
+            "",
+            "A job waits in its team's queue (`kubectl get workloads -A`) until all of its pods have room.",
+            f"Pods ask for {KEPT_PERCENT} % less of processors and memory than a batch script: the kubelet keeps some.",
+            "Secrets of a job go to `kubectl create secret generic NAME-secrets -n TEAM --from-literal=KEY=...`.",
+            "",
+            "## What is not carried over",
+            "",
+            *(f"- {each}" for each in left),
+            "",
+        ]
+    )
 
 
 def _needed(cluster: Cluster, asked: Asked) -> list[str]:

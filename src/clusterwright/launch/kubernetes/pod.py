@@ -26,7 +26,10 @@ def pod(job: Job, cluster: Cluster, asked: Asked, name: str, variables: list[Obj
     # Ranks and loaders share memory in /dev/shm; 64 MiB is what a container has, half of all what a host has.
     shm = {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{memory_mib // 2}Mi"}}
     container = {
-        "name": "node", "image": image(job, asked), "command": start(job), "env": variables,
+        "name": "node",
+        "image": image(job, asked),
+        "command": start(job),
+        "env": variables,
         # Of the team's namespace: what the files do not say, because others may read them.
         "envFrom": [{"secretRef": {"name": f"{name}-secrets", "optional": True}}],
         "resources": {"requests": asks, "limits": asks},
@@ -34,17 +37,18 @@ def pod(job: Job, cluster: Cluster, asked: Asked, name: str, variables: list[Obj
         **({"workingDir": job.environment.workdir} if job.environment.workdir else {}),
         # Adapters write into memory that is pinned, without a limit.
         **({"securityContext": {"capabilities": {"add": ["IPC_LOCK"]}}} if _pins(job, cluster) else {}),
-    }  # fmt: skip
+    }
     return {
         "restartPolicy": "Never",  # the whole set starts anew, as ranks cannot join a group that runs
         "terminationGracePeriodSeconds": grace_s(job),  # SIGTERM, this long to save, SIGKILL
-        "serviceAccountName": ACCOUNT, "enableServiceLinks": False,
+        "serviceAccountName": ACCOUNT,
+        "enableServiceLinks": False,
         **_who(job, cluster),
         "affinity": _affinity(job, cluster, name),
         **_tolerations(job, cluster),
         "containers": [container],
         "volumes": [*volumes, shm],
-    }  # fmt: skip
+    }
 
 
 def image(job: Job, asked: Asked) -> str:
@@ -100,13 +104,19 @@ def _affinity(job: Job, cluster: Cluster, name: str) -> Object:
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
                 "nodeSelectorTerms": [
-                    {"matchExpressions": [
-                        {"key": GROUP, "operator": "In", "values": [label(each) for each in groups(job, cluster)]}
-                    ]}
+                    {
+                        "matchExpressions": [
+                            {
+                                "key": GROUP,
+                                "operator": "In",
+                                "values": [label(each) for each in groups(job, cluster)],
+                            }
+                        ]
+                    }
                 ]
             }
         }
-    }  # fmt: skip
+    }
     if job.nodes > 1:
         found["podAntiAffinity"] = {
             "requiredDuringSchedulingIgnoredDuringExecution": [

@@ -64,12 +64,14 @@ def flavors(cluster: Cluster, asked: Asked) -> list[Object]:
     """One for each group of compute hosts, by the label that its hosts have."""
     return [
         {
-            "apiVersion": require("ResourceFlavor", asked.version).api, "kind": "ResourceFlavor",
-            "metadata": meta(label(f"{cluster.name}-{name}")), "spec": {"nodeLabels": {GROUP: label(name)}},
+            "apiVersion": require("ResourceFlavor", asked.version).api,
+            "kind": "ResourceFlavor",
+            "metadata": meta(label(f"{cluster.name}-{name}")),
+            "spec": {"nodeLabels": {GROUP: label(name)}},
         }
         for name, group in cluster.nodes.items()
         if group.role == "compute"
-    ]  # fmt: skip
+    ]
 
 
 def queues(cluster: Cluster, asked: Asked, teams: Mapping[str, str]) -> list[Object]:
@@ -81,11 +83,13 @@ def queues(cluster: Cluster, asked: Asked, teams: Mapping[str, str]) -> list[Obj
         for each in (
             _cluster_queue(cluster, asked, team, namespace, shared),
             {
-                "apiVersion": require("LocalQueue", asked.version).api, "kind": "LocalQueue",
-                "metadata": meta(QUEUE, namespace), "spec": {"clusterQueue": _queue(cluster, namespace)},
+                "apiVersion": require("LocalQueue", asked.version).api,
+                "kind": "LocalQueue",
+                "metadata": meta(QUEUE, namespace),
+                "spec": {"clusterQueue": _queue(cluster, namespace)},
             },
         )
-    ]  # fmt: skip
+    ]
 
 
 def _queue(cluster: Cluster, namespace: str) -> str:

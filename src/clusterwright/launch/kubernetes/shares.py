@@ -28,9 +28,8 @@ def groups(job: Job, cluster: Cluster) -> list[str]:
     """Groups of the job's partition whose hosts have as many GPUs as it asks for."""
     names = cluster.partitions[partition(job, cluster)].nodes
     enough = [
-        name for name in names
-        if (gpus := cluster.nodes[name].gpus) and gpus.count >= job.gpus_per_node
-    ]  # fmt: skip
+        name for name in names if (gpus := cluster.nodes[name].gpus) and gpus.count >= job.gpus_per_node
+    ]
     return enough or list(names)
 
 

@@ -32,10 +32,16 @@ def objects(cluster: Cluster, asked: Asked) -> list[Object]:
         each
         for namespace in namespaces(cluster).values()
         for each in (
-            {"apiVersion": require("Namespace", asked.version).api, "kind": "Namespace", "metadata": meta(namespace)},
             {
-                "apiVersion": require("ServiceAccount", asked.version).api, "kind": "ServiceAccount",
-                "metadata": meta(ACCOUNT, namespace), "automountServiceAccountToken": False,
+                "apiVersion": require("Namespace", asked.version).api,
+                "kind": "Namespace",
+                "metadata": meta(namespace),
+            },
+            {
+                "apiVersion": require("ServiceAccount", asked.version).api,
+                "kind": "ServiceAccount",
+                "metadata": meta(ACCOUNT, namespace),
+                "automountServiceAccountToken": False,
             },
         )
-    ]  # fmt: skip
+    ]

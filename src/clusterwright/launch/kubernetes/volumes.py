@@ -22,20 +22,28 @@ def persistent(cluster: Cluster, asked: Asked, namespace: str) -> list[Object]:
         shared = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
         found += [
             {
-                "apiVersion": require("PersistentVolume", asked.version).api, "kind": "PersistentVolume",
+                "apiVersion": require("PersistentVolume", asked.version).api,
+                "kind": "PersistentVolume",
                 "metadata": meta(volume),
                 "spec": {
-                    "capacity": {"storage": _size(folder)}, **shared,
+                    "capacity": {"storage": _size(folder)},
+                    **shared,
                     "persistentVolumeReclaimPolicy": "Retain",
-                    "claimRef": {"namespace": namespace, "name": claim}, **_source(cluster, folder),
+                    "claimRef": {"namespace": namespace, "name": claim},
+                    **_source(cluster, folder),
                 },
             },
             {
                 "apiVersion": require("PersistentVolumeClaim", asked.version).api,
-                "kind": "PersistentVolumeClaim", "metadata": meta(claim, namespace),
-                "spec": {**shared, "volumeName": volume, "resources": {"requests": {"storage": _size(folder)}}},
+                "kind": "PersistentVolumeClaim",
+                "metadata": meta(claim, namespace),
+                "spec": {
+                    **shared,
+                    "volumeName": volume,
+                    "resources": {"requests": {"storage": _size(folder)}},
+                },
             },
-        ]  # fmt: skip
+        ]
     return found
 
 

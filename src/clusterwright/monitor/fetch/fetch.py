@@ -72,11 +72,18 @@ def _ask(
 ) -> dict[str, Any]:
     host = cluster.control.name
     asked = {
-        "job": job, "begin": begin, "end": end, "fields": sacct.FIELDS, "mark": sacct.MARK, "limit_s": LIMIT_S,
-        "runs": f"{cluster.shared_folder}/runs" if cluster.shared_folder else "", "prometheus": PROMETHEUS,
-        "queries": wanted if cluster.monitoring.prometheus else {}, "accounting": cluster.accounting.enabled,
+        "job": job,
+        "begin": begin,
+        "end": end,
+        "fields": sacct.FIELDS,
+        "mark": sacct.MARK,
+        "limit_s": LIMIT_S,
+        "runs": f"{cluster.shared_folder}/runs" if cluster.shared_folder else "",
+        "prometheus": PROMETHEUS,
+        "queries": wanted if cluster.monitoring.prometheus else {},
+        "accounting": cluster.accounting.enabled,
         "jobcomp": f"{LOGS}/jobcomp.log",
-    }  # fmt: skip
+    }
     control = Host(way(cluster, remote), host)
     done = control.run_program(HISTORY, json.dumps(asked), timeout_s=5 * LIMIT_S)
     try:
@@ -107,10 +114,14 @@ def fetched(document: dict[str, Any], cluster: Cluster) -> Fetched:
         for name, rows in document.get("values", {}).items()
     }
     return Fetched(
-        float(document.get("now") or 0), tuple(each for each in found if "." not in each.id),
-        tuple(each for each in found if "." in each.id), values, document.get("run"),
-        tuple(document.get("runs") or ()), tuple(missing),
-    )  # fmt: skip
+        float(document.get("now") or 0),
+        tuple(each for each in found if "." not in each.id),
+        tuple(each for each in found if "." in each.id),
+        values,
+        document.get("run"),
+        tuple(document.get("runs") or ()),
+        tuple(missing),
+    )
 
 
 def _records(document: dict[str, Any]) -> tuple[list[Record], list[Bad]]:

@@ -25,13 +25,25 @@ def _view(job: Job, runs: Mapping[str, Mapping[str, Any]]) -> JobView:
     waiting, reason, started = job.is_pending, word(job.reason), moment(job.start)
     told = None if waiting else runs.get(job.name)
     return JobView(
-        id=job.id, name=job.name, user=job.user, account=word(job.account), partition=job.partition, state=job.state,
-        reason=reason if waiting else "", why=waits(reason or "None") if waiting else "",
-        nodes=() if waiting else _hosts(job.hosts), node_count=job.nodes, cpus=job.cpus, gpus=job.gpus,
-        priority=job.priority, submitted=moment(job.submit), started=None if waiting else started,
-        expected=started if waiting else None, ends=None if waiting else moment(job.end),
+        id=job.id,
+        name=job.name,
+        user=job.user,
+        account=word(job.account),
+        partition=job.partition,
+        state=job.state,
+        reason=reason if waiting else "",
+        why=waits(reason or "None") if waiting else "",
+        nodes=() if waiting else _hosts(job.hosts),
+        node_count=job.nodes,
+        cpus=job.cpus,
+        gpus=job.gpus,
+        priority=job.priority,
+        submitted=moment(job.submit),
+        started=None if waiting else started,
+        expected=started if waiting else None,
+        ends=None if waiting else moment(job.end),
         run=_run(job.name, told) if told else None,
-    )  # fmt: skip
+    )
 
 
 def _hosts(hostlist: str) -> tuple[str, ...]:
@@ -48,13 +60,23 @@ def _run(name: str, told: Mapping[str, Any]) -> Run:
     rest = {
         key: number(told.get(key))
         for key in (
-            "loss", "tokens_per_s", "samples_per_s", "mfu", "eta_s", "goodput", "data_wait", "communication",
+            "loss",
+            "tokens_per_s",
+            "samples_per_s",
+            "mfu",
+            "eta_s",
+            "goodput",
+            "data_wait",
+            "communication",
             "checkpoint_age_s",
         )
-    }  # fmt: skip
+    }
     return Run(
-        name, str(told.get("state") or ""), None if step is None else int(step), None if until is None else int(until),
+        name,
+        str(told.get("state") or ""),
+        None if step is None else int(step),
+        None if until is None else int(until),
         slow_rank=str(told.get("slow_rank") or ""),
         curve=tuple((int(at), loss) for at, loss in points if at is not None and loss is not None),
         **rest,
-    )  # fmt: skip
+    )

@@ -30,9 +30,12 @@ class Place:
 
 
 def nodes(
-    text: str, places: Mapping[str, Place], measures: Measures, jobs: Mapping[str, tuple[str, ...]],
+    text: str,
+    places: Mapping[str, Place],
+    measures: Measures,
+    jobs: Mapping[str, tuple[str, ...]],
     ids: Mapping[str, str],
-) -> tuple[NodeView, ...]:  # fmt: skip
+) -> tuple[NodeView, ...]:
     """Those that Slurm has; `jobs` are ids by node, and `ids` the id that people know of each of Slurm's numbers."""
     return tuple(_node(node, places, measures, jobs, ids) for node in parse_nodes(text).values())
 
@@ -52,20 +55,37 @@ def state(of: NodeState) -> tuple[str, bool]:
 
 
 def _node(
-    node: Node, places: Mapping[str, Place], measures: Measures,
-    jobs: Mapping[str, tuple[str, ...]], ids: Mapping[str, str],
-) -> NodeView:  # fmt: skip
+    node: Node,
+    places: Mapping[str, Place],
+    measures: Measures,
+    jobs: Mapping[str, tuple[str, ...]],
+    ids: Mapping[str, str],
+) -> NodeView:
     place = places.get(node.name, Place())
     base, drained = state(node.state)
     record, total = node.record, node.gpus
     free = number(record["FreeMem"])
     by, why, since = _out(node.name, node.reason)
     return NodeView(
-        node.name, base, place.group, node.partitions, drained, by, why, since, place.leaf, node.cpus,
-        node.cpus_allocated, number(record["CPULoad"]), node.memory_mib * MIB,
-        None if free is None else max(0, node.memory_mib - int(free)) * MIB, total, node.gpus_allocated,
-        tuple(_gpus(node.name, total, node.gpu_model, measures, ids)), jobs.get(node.name, ()),
-    )  # fmt: skip
+        node.name,
+        base,
+        place.group,
+        node.partitions,
+        drained,
+        by,
+        why,
+        since,
+        place.leaf,
+        node.cpus,
+        node.cpus_allocated,
+        number(record["CPULoad"]),
+        node.memory_mib * MIB,
+        None if free is None else max(0, node.memory_mib - int(free)) * MIB,
+        total,
+        node.gpus_allocated,
+        tuple(_gpus(node.name, total, node.gpu_model, measures, ids)),
+        jobs.get(node.name, ()),
+    )
 
 
 def _out(name: str, reason: str) -> tuple[str, str, float | None]:
@@ -87,9 +107,15 @@ def _gpus(node: str, total: int, kind: str, measures: Measures, ids: Mapping[str
         one = {family: values.get(str(index)) for family, values in of.items()}
         job = str(one.get("job") or "")
         yield Gpu(
-            index, str(one.get("name") or kind), number(one.get("utilisation")), _bytes(one.get("memory_used")),
-            _bytes(one.get("memory_total")), number(one.get("celsius")), number(one.get("watts")), ids.get(job, job),
-        )  # fmt: skip
+            index,
+            str(one.get("name") or kind),
+            number(one.get("utilisation")),
+            _bytes(one.get("memory_used")),
+            _bytes(one.get("memory_total")),
+            number(one.get("celsius")),
+            number(one.get("watts")),
+            ids.get(job, job),
+        )
 
 
 def _bytes(value: Any) -> int | None:

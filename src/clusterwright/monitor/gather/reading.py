@@ -89,9 +89,14 @@ def picture_of(document: Mapping[str, Any], known: Known) -> Picture:
     every = [job for _, job in queue]
     accounts = teams(said.get("shares", ""), every, known.shares)
     return Picture(
-        known.name, float(document["now"]), shown, _used(every, shown), accounts,
-        alerts(document["alerts"]), tuple(missing(silent, known.absent)),
-    )  # fmt: skip
+        known.name,
+        float(document["now"]),
+        shown,
+        _used(every, shown),
+        accounts,
+        alerts(document["alerts"]),
+        tuple(missing(silent, known.absent)),
+    )
 
 
 def missing(silent: Mapping[str, str], absent: Mapping[str, str]) -> list[str]:

@@ -70,12 +70,18 @@ class Top(App[None]):
         Binding("tab", "next(1)", show=False, priority=True),
         Binding("shift+tab", "next(-1)", show=False, priority=True),
         *(Binding(str(place + 1), f"panel('{name}')", show=False) for place, name in enumerate(PANELS)),
-        Binding("slash", "search", show=False), Binding("escape", "plain", show=False),
-        Binding("s", "sort", show=False), Binding("S", "turn", show=False), Binding("f", "filter", show=False),
-        Binding("u", "mine", show=False), Binding("l,o", "about('output')", show=False),
-        Binding("w", "about('why')", show=False), Binding("c,d", "cancel", show=False),
-        Binding("r", "look", show=False),        Binding("question_mark,h", "help", show=False),
-    ]  # fmt: skip
+        Binding("slash", "search", show=False),
+        Binding("escape", "plain", show=False),
+        Binding("s", "sort", show=False),
+        Binding("S", "turn", show=False),
+        Binding("f", "filter", show=False),
+        Binding("u", "mine", show=False),
+        Binding("l,o", "about('output')", show=False),
+        Binding("w", "about('why')", show=False),
+        Binding("c,d", "cancel", show=False),
+        Binding("r", "look", show=False),
+        Binding("question_mark,h", "help", show=False),
+    ]
 
     def __init__(self, kept: Kept, acts: Acts, way: Way, host: str = "") -> None:
         super().__init__()
@@ -101,9 +107,12 @@ class Top(App[None]):
         return self._way.lang
 
     def _listing(
-        self, name: str, kinds: Sequence[columns.Column], cells: Callable[[Any, Way], columns.Cells],
+        self,
+        name: str,
+        kinds: Sequence[columns.Column],
+        cells: Callable[[Any, Way], columns.Cells],
         key: Callable[[Any], str],
-    ) -> Listing:  # fmt: skip
+    ) -> Listing:
         listing = Listing(kinds, lambda item: cells(item, self._way), key, id=name)
         listing.border_title = word(name, self._lang)
         return listing

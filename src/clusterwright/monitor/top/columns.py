@@ -75,19 +75,26 @@ def of_group(row: Group | NodeView, way: Way) -> Cells:
         [heat(use, held=taken, ascii_only=way.ascii_only) for use, taken in row.uses(HEAT)] if total else []
     )
     return [
-        [(f"+ {row.name or '-'}", "bold")], [_state(row.state, way.lang, drained=row.drained)],
-        [(str(len(row.nodes)), "")], [(f"{held}/{total}" if total else "-", "")], uses, [(row.hosts, "dim")],
-    ]  # fmt: skip
+        [(f"+ {row.name or '-'}", "bold")],
+        [_state(row.state, way.lang, drained=row.drained)],
+        [(str(len(row.nodes)), "")],
+        [(f"{held}/{total}" if total else "-", "")],
+        uses,
+        [(row.hosts, "dim")],
+    ]
 
 
 def _of_node(node: NodeView, way: Way) -> Cells:
     use = f"{node.gpus_used}/{node.gpus_total}" if node.gpus_total else "-"
     rest = visible(node.why) if node.why else ", ".join(node.jobs)
     return [
-        [(f"  {node.name}", "")], [_state(node.state, way.lang, drained=node.drained)],
-        [], [(use, "")],
-        strip(node.gpus, held=node.gpus_used, ascii_only=way.ascii_only), [(rest, "yellow" if node.why else "dim")],
-    ]  # fmt: skip
+        [(f"  {node.name}", "")],
+        [_state(node.state, way.lang, drained=node.drained)],
+        [],
+        [(use, "")],
+        strip(node.gpus, held=node.gpus_used, ascii_only=way.ascii_only),
+        [(rest, "yellow" if node.why else "dim")],
+    ]
 
 
 def _state(state: str, lang: Lang, *, drained: bool) -> Cell:
@@ -103,11 +110,18 @@ def of_job(job: JobView, way: Way) -> Cells:
     use = "-" if job.utilisation is None else percent(job.utilisation)
     idle = job.utilisation is not None and job.utilisation < 0.1
     return [
-        [(job.id, "bold")], [(job.state, STATES.get(job.state, "magenta"))], [(visible(job.user, 32), "")],
-        [(visible(job.account, 32), "")], [(str(job.gpus or "-"), "")], [(use, "bold red" if idle else "")],
-        [(span(None if began is None else way.now - began), "")], [(span(left), "")], [(progress(job), "green")],
-        [(visible(job.name, 64), "")], [where(job, way)],
-    ]  # fmt: skip
+        [(job.id, "bold")],
+        [(job.state, STATES.get(job.state, "magenta"))],
+        [(visible(job.user, 32), "")],
+        [(visible(job.account, 32), "")],
+        [(str(job.gpus or "-"), "")],
+        [(use, "bold red" if idle else "")],
+        [(span(None if began is None else way.now - began), "")],
+        [(span(left), "")],
+        [(progress(job), "green")],
+        [(visible(job.name, 64), "")],
+        [where(job, way)],
+    ]
 
 
 def where(job: JobView, way: Way) -> Cell:
@@ -138,11 +152,14 @@ def progress(job: JobView) -> str:
 def of_team(team: Team, _way: Way) -> Cells:
     """One team."""
     return [
-        [(visible(team.name, 32), "bold")], [(str(team.gpus), "")], [(str(team.running), "")],
+        [(visible(team.name, 32), "bold")],
+        [(str(team.gpus), "")],
+        [(str(team.running), "")],
         [(str(team.waiting), "")],
-        [(percent(team.share), "")], [(percent(team.used), "")],
+        [(percent(team.share), "")],
+        [(percent(team.used), "")],
         [("-" if team.fairshare is None else f"{team.fairshare:.2f}", "")],
-    ]  # fmt: skip
+    ]
 
 
 def of_alert(alert: Alert, way: Way) -> Cells:
@@ -150,9 +167,11 @@ def of_alert(alert: Alert, way: Way) -> Cells:
     text = (alert.summary_zh if way.lang == "zh" else "") or alert.summary
     kind = word("muted", way.lang) if alert.muted else alert.severity
     return [
-        [(kind, "dim" if alert.muted else STATES.get(alert.severity, ""))], [(visible(alert.subject, 64), "")],
-        [(span(way.now - alert.since), "")], [(visible(text), "dim" if alert.muted else "")],
-    ]  # fmt: skip
+        [(kind, "dim" if alert.muted else STATES.get(alert.severity, ""))],
+        [(visible(alert.subject, 64), "")],
+        [(span(way.now - alert.since), "")],
+        [(visible(text), "dim" if alert.muted else "")],
+    ]
 
 
 def headline(picture: Picture, way: Way) -> Cells:
@@ -171,12 +190,15 @@ def headline(picture: Picture, way: Way) -> Cells:
 
     return [
         [(visible(picture.cluster, 64), "bold")],
-        [(f"{say('nodes')} {len(nodes)}", ""), _many(say("down"), down, "bold red"),
-         _many(say("drained"), drained, "yellow")],
+        [
+            (f"{say('nodes')} {len(nodes)}", ""),
+            _many(say("down"), down, "bold red"),
+            _many(say("drained"), drained, "yellow"),
+        ],
         [(f"{say('gpus')} {used}/{total} {say('mean')} {percent(mean)}", "")],
         [(f"{say('jobs')} {say('running')} {going} {say('waiting')} {waiting}", "")],
         [_many(say("alerts"), len(loud), "bold red")],
-    ]  # fmt: skip
+    ]
 
 
 def _many(name: str, count: int, style: str) -> Cell:

@@ -37,13 +37,17 @@ def _node(node: NodeView, picture: Picture, way: Way) -> Lines:
     state = f"{node.state} {word('drained', way.lang)}" if node.drained else node.state
     lines: list[Line | None] = [
         [(node.name, "bold")],
-        _said("state", state, way), _said("why", visible(node.why), way), _said("by", node.by, way),
-        _said("since", span(way.now - node.since) if node.since else "", way), _said("group", node.group, way),
-        _said("leaf", node.leaf, way), _said("partition", ", ".join(node.partitions), way),
+        _said("state", state, way),
+        _said("why", visible(node.why), way),
+        _said("by", node.by, way),
+        _said("since", span(way.now - node.since) if node.since else "", way),
+        _said("group", node.group, way),
+        _said("leaf", node.leaf, way),
+        _said("partition", ", ".join(node.partitions), way),
         _said("cpus", f"{node.cpus_used}/{node.cpus}", way),
         _said("load", "" if node.load is None else f"{node.load:.1f}", way),
         _said("memory", f"{gib(node.memory_used)} / {gib(node.memory_total)}", way),
-    ]  # fmt: skip
+    ]
     lines += [[]]
     for gpu in node.gpus:
         held = bool(gpu.job)
@@ -66,14 +70,20 @@ def _job(job: JobView, way: Way) -> Lines:
     lines: list[Line | None] = [
         [(f"{job.id} {visible(job.name)}", "bold")],
         _said("state", f"{job.state} ({visible(job.reason)})" if job.reason else job.state, way),
-        _said("why", visible(why), way), _said("user", visible(job.user), way),
-        _said("team", visible(job.account), way), _said("partition", job.partition, way),
-        _said("priority", str(job.priority), way), _said("cpus", str(job.cpus), way), _said("gpus", str(job.gpus), way),
+        _said("why", visible(why), way),
+        _said("user", visible(job.user), way),
+        _said("team", visible(job.account), way),
+        _said("partition", job.partition, way),
+        _said("priority", str(job.priority), way),
+        _said("cpus", str(job.cpus), way),
+        _said("gpus", str(job.gpus), way),
         _said("heat", "" if job.utilisation is None else percent(job.utilisation), way),
         _said("hosts", fold(job.nodes) if job.nodes else str(job.node_count), way),
-        _ago("submitted", job.submitted, way), _ago("started", job.started, way),
-        _ahead("expected", job.expected, way), _ahead("ends", job.ends, way),
-    ]  # fmt: skip
+        _ago("submitted", job.submitted, way),
+        _ago("started", job.started, way),
+        _ahead("expected", job.expected, way),
+        _ahead("ends", job.ends, way),
+    ]
     return [*lines, *(_run(job.run, way) if job.run else [])]
 
 
@@ -84,15 +94,18 @@ def _run(run: Run, way: Way) -> Lines:
     fast += [f"MFU {run.mfu:.1%}"] if run.mfu is not None else []
     losses = [loss for _, loss in run.curve]
     lines: list[Line | None] = [
-        [], _said("run", f"{visible(run.name)} ({visible(run.state)})", way), _said("step", step, way),
-        _said("loss", "" if run.loss is None else f"{run.loss:.4g}", way), _said("speed", ", ".join(fast), way),
+        [],
+        _said("run", f"{visible(run.name)} ({visible(run.state)})", way),
+        _said("step", step, way),
+        _said("loss", "" if run.loss is None else f"{run.loss:.4g}", way),
+        _said("speed", ", ".join(fast), way),
         _said("eta", "" if run.eta_s is None else span(run.eta_s), way),
         _said("goodput", "" if run.goodput is None else f"{run.goodput:.1%}", way),
         _said("data_wait", "" if run.data_wait is None else f"{run.data_wait:.1%}", way),
         _said("communication", "" if run.communication is None else f"{run.communication:.1%}", way),
         _said("checkpoint", "" if run.checkpoint_age_s is None else span(run.checkpoint_age_s), way),
         _said("slow_rank", visible(run.slow_rank), way),
-    ]  # fmt: skip
+    ]
     if losses:
         bars = curve(losses, WIDTH, ascii_only=way.ascii_only)
         lines += [[], [(f"{max(losses):.4g}", "dim")], [(bars, "green")], [(f"{min(losses):.4g}", "dim")]]
@@ -102,10 +115,14 @@ def _run(run: Run, way: Way) -> Lines:
 def _alert(alert: Alert, way: Way) -> Lines:
     text = (alert.summary_zh if way.lang == "zh" else "") or alert.summary
     return [
-        [(alert.name, "bold")], _said("severity", alert.severity, way), _said("subject", visible(alert.subject), way),
-        _said("since", span(way.now - alert.since), way), _said("summary", visible(text, 1000), way),
-        _said("runbook", visible(alert.runbook), way), _said("muted", "✓" if alert.muted else "", way),
-    ]  # fmt: skip
+        [(alert.name, "bold")],
+        _said("severity", alert.severity, way),
+        _said("subject", visible(alert.subject), way),
+        _said("since", span(way.now - alert.since), way),
+        _said("summary", visible(text, 1000), way),
+        _said("runbook", visible(alert.runbook), way),
+        _said("muted", "✓" if alert.muted else "", way),
+    ]
 
 
 def _team(team: Team, picture: Picture, way: Way) -> Lines:
@@ -115,11 +132,15 @@ def _team(team: Team, picture: Picture, way: Way) -> Lines:
         users[job.user] = users.get(job.user, 0) + job.gpus
     most = sorted(users.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
-        [(visible(team.name), "bold")], _said("share", percent(team.share), way), _said("use", percent(team.used), way),
+        [(visible(team.name), "bold")],
+        _said("share", percent(team.share), way),
+        _said("use", percent(team.used), way),
         _said("fairshare", "" if team.fairshare is None else f"{team.fairshare:.3f}", way),
-        _said("running", str(team.running), way), _said("waiting", str(team.waiting), way), [],
+        _said("running", str(team.running), way),
+        _said("waiting", str(team.waiting), way),
+        [],
         *([(f"{visible(user, 32):<20} {gpus:>6} GPU", "")] for user, gpus in most),
-    ]  # fmt: skip
+    ]
 
 
 def _said(name: str, text: str, way: Way) -> Line | None:

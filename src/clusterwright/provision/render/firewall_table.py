@@ -106,9 +106,7 @@ def _ssh(cluster: Cluster, host: Host) -> Opening:
     if cluster.security.ssh_from:
         nets = [_span(subnet) for subnet in cluster.security.ssh_from]
         peers = Peers("ssh_from", _joined([*nets, *_hosts(cluster, "hosts", "management").ranges]))
-    return Opening(
-        "ssh", "tcp", (cluster.ssh.port,) * 2, "management", host.management, peers, "SSH"
-    )  # fmt: skip
+    return Opening("ssh", "tcp", (cluster.ssh.port,) * 2, "management", host.management, peers, "SSH")
 
 
 def _slurm(cluster: Cluster, host: Host) -> Iterator[Opening]:

@@ -52,11 +52,15 @@ def alertmanager(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, 
     )
     secrets = tuple(
         File(
-            path=f"{SECRETS}/{name}", content=given.secrets.get(f"receivers/{name}", b""),
-            owner=OWNER, group=OWNER, mode=0o400, secret=f"receivers/{name}",
+            path=f"{SECRETS}/{name}",
+            content=given.secrets.get(f"receivers/{name}", b""),
+            owner=OWNER,
+            group=OWNER,
+            mode=0o400,
+            secret=f"receivers/{name}",
         )
         for name in secret_files(cluster)
-    )  # fmt: skip
+    )
     read = (conf.id, settings.id, drop_in.id, *(file.id for file in secrets))
     return (
         Package(name="prometheus-alertmanager"),

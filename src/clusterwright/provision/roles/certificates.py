@@ -38,6 +38,4 @@ def certificates(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, 
 
 
 def _file(given: Given, path: str, secret: str, mode: int) -> File:
-    return File(
-        path=path, content=given.secrets.get(secret, b""), group=GROUP, mode=mode, secret=secret
-    )  # fmt: skip
+    return File(path=path, content=given.secrets.get(secret, b""), group=GROUP, mode=mode, secret=secret)

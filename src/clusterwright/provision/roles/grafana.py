@@ -63,9 +63,12 @@ def grafana(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
     )
     restart_on = (package.id, *(each.id for each in settings))
     return (
-        package, *settings, Directory(path=FOLDER), *pages,
+        package,
+        *settings,
+        Directory(path=FOLDER),
+        *pages,
         Unit(name="grafana-server.service", restart_on=restart_on),
-    )  # fmt: skip
+    )
 
 
 def _password(given: Given) -> File:

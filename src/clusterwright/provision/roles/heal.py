@@ -79,10 +79,14 @@ def _loop(cluster: Cluster, given: Given) -> tuple[Resource, ...]:
     ssh = File(
         path=f"{FOLDER}/ssh_config",
         content=_SSH.format(
-            header=header, hosts=" ".join(others), folder=FOLDER, state=STATE, port=cluster.ssh.port,
+            header=header,
+            hosts=" ".join(others),
+            folder=FOLDER,
+            state=STATE,
+            port=cluster.ssh.port,
             user=logs_in(cluster),
         ),
-    )  # fmt: skip
+    )
     unit = File(
         path=f"/etc/systemd/system/{UNIT}",
         content=_TEXT.format(
@@ -91,6 +95,11 @@ def _loop(cluster: Cluster, given: Given) -> tuple[Resource, ...]:
     )
     restart_on = (key.id, file.id, ssh.id, unit.id)
     return (
-        Directory(path="/etc/clusterwright"), Directory(path=FOLDER, mode=0o700), key, file, ssh, unit,
+        Directory(path="/etc/clusterwright"),
+        Directory(path=FOLDER, mode=0o700),
+        key,
+        file,
+        ssh,
+        unit,
         Unit(name=UNIT, restart_on=restart_on, alone=True),
-    )  # fmt: skip
+    )

@@ -46,17 +46,25 @@ def prometheus(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ..
         gentle=".*", validate=("promtool", "check", "config", "--syntax-only", "{}"),
     )  # fmt: skip
     told = File(
-        path=RULES, content=header + rules(monitoring.language, monitoring.pages or PAGES),
-        gentle=".*", validate=("promtool", "check", "rules", "{}"),
-    )  # fmt: skip
+        path=RULES,
+        content=header + rules(monitoring.language, monitoring.pages or PAGES),
+        gentle=".*",
+        validate=("promtool", "check", "rules", "{}"),
+    )
     drop_in = File(
         path="/etc/systemd/system/prometheus.service.d/clusterwright.conf", content=header + DROP_IN
     )
     keys = (f"file:{FOLDER}/{SCRAPE}.key", f"file:{FOLDER}/{SCRAPE}.crt", f"file:{FOLDER}/ca.crt")
     return (
-        Package(name="prometheus"), Directory(path=SITE), told, conf, settings, drop_in,
+        Package(name="prometheus"),
+        Directory(path=SITE),
+        told,
+        conf,
+        settings,
+        drop_in,
         Unit(
-            name="prometheus.service", alone=True,
+            name="prometheus.service",
+            alone=True,
             restart_on=(conf.id, told.id, settings.id, drop_in.id, *keys),
         ),
-    )  # fmt: skip
+    )

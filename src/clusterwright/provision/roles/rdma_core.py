@@ -58,10 +58,11 @@ def _modules(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]
     kinds = {cluster.networks.named()[name].kind for name in rdma_networks(cluster, host)}
     way = way_to_gpus(cluster, host)
     modules = [
-        "ib_uverbs", "rdma_ucm",
+        "ib_uverbs",
+        "rdma_ucm",
         *(["ib_umad", "ib_ipoib"] if "infiniband" in kinds else []),
         *([way.module] if way and way.module else []),
-    ]  # fmt: skip
+    ]
     text = given.header() + _note(cluster, host, way) + LOAD.format(modules=" ".join(modules))
     script = File(path=SCRIPT, content=text, validate=("sh", "-n", "{}"))
     unit = File(path=f"/etc/systemd/system/{NAME}", content=given.header() + UNIT)

@@ -28,8 +28,11 @@ def alertmanager_conf(cluster: Cluster) -> str:
     told = {name: cluster.monitoring.receivers[name] for name in cluster.monitoring.notify}
     document = {
         "route": {
-            "receiver": "nobody", "group_by": ["cluster", "incident"], "group_wait": GROUP_WAIT,
-            "group_interval": GROUP_INTERVAL, "repeat_interval": REPEAT,
+            "receiver": "nobody",
+            "group_by": ["cluster", "incident"],
+            "group_wait": GROUP_WAIT,
+            "group_interval": GROUP_INTERVAL,
+            "repeat_interval": REPEAT,
             "routes": [*_quiet(), *(_route(name, one) for name, one in told.items())],
         },
         "inhibit_rules": inhibitions(),
@@ -38,7 +41,7 @@ def alertmanager_conf(cluster: Cluster) -> str:
             {"name": "heartbeat", "webhook_configs": [_hook(f"{NOTIFY}/heartbeat", resolved=False)]},
             *(_receiver(cluster.name, name, one) for name, one in told.items()),
         ],
-    }  # fmt: skip
+    }
     return json.dumps(document, indent=1) + "\n"
 
 
@@ -64,11 +67,15 @@ def _mute(source: str, target: list[str], equal: list[str], *, node: bool = Fals
 def _quiet() -> list[Json]:
     return [
         {
-            "matchers": ['alertname="Watchdog"'], "receiver": "heartbeat", "group_by": ["alertname"],
-            "group_wait": "0s", "group_interval": HEARTBEAT, "repeat_interval": HEARTBEAT,
+            "matchers": ['alertname="Watchdog"'],
+            "receiver": "heartbeat",
+            "group_by": ["alertname"],
+            "group_wait": "0s",
+            "group_interval": HEARTBEAT,
+            "repeat_interval": HEARTBEAT,
         },
         {"matchers": ['severity="none"'], "receiver": "nobody"},
-    ]  # fmt: skip
+    ]
 
 
 def _route(name: str, one: Receiver) -> Json:
@@ -117,7 +124,9 @@ def _mail(cluster: str, one: Email, secret: str) -> Json:
 
 def _slack(secret: str) -> Json:
     return {
-        "api_url_file": secret, "send_resolved": True, "text": _LINES,
+        "api_url_file": secret,
+        "send_resolved": True,
+        "text": _LINES,
         "title": "[{{ .Status | toUpper }}] {{ .GroupLabels.cluster }}: {{ .GroupLabels.incident }}",
         "title_link": "{{ .ExternalURL }}",
-    }  # fmt: skip
+    }

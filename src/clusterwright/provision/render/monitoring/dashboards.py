@@ -27,14 +27,22 @@ def dashboard_files() -> dict[str, str]:
 def dashboard(page: Dashboard) -> Json:
     """One dashboard; `id` is null, so that Grafana gives it one of its own."""
     return {
-        "id": None, "uid": page.uid, "title": f"Clusterwright: {_both(page)}",
-        "tags": ["clusterwright", "slurm", "gpu"], "schemaVersion": SCHEMA, "version": 1, "editable": True,
-        "timezone": "browser", "refresh": "30s", "time": {"from": "now-6h", "to": "now"}, "graphTooltip": 1,
+        "id": None,
+        "uid": page.uid,
+        "title": f"Clusterwright: {_both(page)}",
+        "tags": ["clusterwright", "slurm", "gpu"],
+        "schemaVersion": SCHEMA,
+        "version": 1,
+        "editable": True,
+        "timezone": "browser",
+        "refresh": "30s",
+        "time": {"from": "now-6h", "to": "now"},
+        "graphTooltip": 1,
         "templating": {"list": [_source(), *map(_variable, page.variables)]},
         "annotations": {"list": [_alerts()]},
         "links": [_links()],
         "panels": list(_panels(page.panels)),
-    }  # fmt: skip
+    }
 
 
 def _both(named: Dashboard | Panel | Variable) -> str:
@@ -45,34 +53,60 @@ def _both(named: Dashboard | Panel | Variable) -> str:
 def _source() -> Json:
     """Which Prometheus; never a name of one, which the next site does not have."""
     return {
-        "name": "datasource", "type": "datasource", "query": "prometheus", "label": "Prometheus", "hide": 0,
-        "refresh": 1, "regex": "", "multi": False, "includeAll": False,
-    }  # fmt: skip
+        "name": "datasource",
+        "type": "datasource",
+        "query": "prometheus",
+        "label": "Prometheus",
+        "hide": 0,
+        "refresh": 1,
+        "regex": "",
+        "multi": False,
+        "includeAll": False,
+    }
 
 
 def _variable(given: Variable) -> Json:
     question = f"label_values({given.series}, {given.label})"
     return {
-        "name": given.name, "label": _both(given), "type": "query", "datasource": _SOURCE, "hide": 0,
-        "query": {"query": question, "refId": "A"}, "refresh": 2, "sort": 7,
-        "regex": "", "multi": given.many, "includeAll": given.many, "allValue": ".*" if given.many else None,
-    }  # fmt: skip
+        "name": given.name,
+        "label": _both(given),
+        "type": "query",
+        "datasource": _SOURCE,
+        "hide": 0,
+        "query": {"query": question, "refId": "A"},
+        "refresh": 2,
+        "sort": 7,
+        "regex": "",
+        "multi": given.many,
+        "includeAll": given.many,
+        "allValue": ".*" if given.many else None,
+    }
 
 
 def _alerts() -> Json:
     """A line in every picture where an alert began."""
     return {
-        "name": "Alerts · 告警", "datasource": _SOURCE, "enable": False, "iconColor": "red",
+        "name": "Alerts · 告警",
+        "datasource": _SOURCE,
+        "enable": False,
+        "iconColor": "red",
         "expr": 'ALERTS{cluster="$cluster", alertstate="firing", severity="critical"}',
-    }  # fmt: skip
+    }
 
 
 def _links() -> Json:
     return {
-        "type": "dashboards", "tags": ["clusterwright"], "title": "Clusterwright", "asDropdown": True,
-        "includeVars": True, "keepTime": True, "icon": "external link", "targetBlank": False,
-        "tooltip": "", "url": "",
-    }  # fmt: skip
+        "type": "dashboards",
+        "tags": ["clusterwright"],
+        "title": "Clusterwright",
+        "asDropdown": True,
+        "includeVars": True,
+        "keepTime": True,
+        "icon": "external link",
+        "targetBlank": False,
+        "tooltip": "",
+        "url": "",
+    }
 
 
 def _panels(panels: tuple[Panel, ...]) -> Iterator[Json]:
@@ -93,19 +127,27 @@ def _panel(panel: Panel) -> Json:
     about = "\n\n".join(filter(None, (panel.about, panel.about_zh)))
     targets = [_target(panel, query, place) for place, query in enumerate(panel.queries)]
     return head | {
-        "description": about, "datasource": _SOURCE, "targets": targets, "options": _options(panel),
-        "fieldConfig": {"defaults": _field(panel), "overrides": []}, "transformations": _columns(panel),
-    }  # fmt: skip
+        "description": about,
+        "datasource": _SOURCE,
+        "targets": targets,
+        "options": _options(panel),
+        "fieldConfig": {"defaults": _field(panel), "overrides": []},
+        "transformations": _columns(panel),
+    }
 
 
 def _target(panel: Panel, query: Query, place: int) -> Json:
     """A table and a tile ask for now; all else for the whole span."""
     now = panel.kind in ("table", "stat", "bargauge")
     return {
-        "refId": chr(ord("A") + place), "datasource": _SOURCE, "expr": query.expression,
-        "legendFormat": query.legend or "__auto", "instant": now, "range": not now,
+        "refId": chr(ord("A") + place),
+        "datasource": _SOURCE,
+        "expr": query.expression,
+        "legendFormat": query.legend or "__auto",
+        "instant": now,
+        "range": not now,
         "format": "table" if panel.kind == "table" else "time_series",
-    }  # fmt: skip
+    }
 
 
 def _options(panel: Panel) -> Json:

@@ -62,11 +62,14 @@ def _alert(one: Alert, language: Language) -> str:
     said, words = one.words[language], _WORDS[language]
     wait = f", {words['wait']} {one.wait}" if one.wait != "0s" else f", {words['at once']}"
     lines = [
-        f"## {one.name}", "", f"`{said.summary}`", "",
+        f"## {one.name}",
+        "",
+        f"`{said.summary}`",
+        "",
         f"- **{words['severity']}**: {words[one.severity]}{wait}",
         f"- **{words['means']}**: {said.description}",
         f"- **{words['mend']}**: {said.mend}",
-    ]  # fmt: skip
+    ]
     if one.muted_by:
         mutes = [_mute(source, equal, words["of the same"]) for source, equal in one.muted_by.items()]
         lines.append(f"- **{words['muted']}**: {', '.join(mutes)}")

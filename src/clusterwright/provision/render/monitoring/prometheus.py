@@ -24,11 +24,15 @@ def prometheus_conf(cluster: Cluster, *, host_metrics_over_tls: bool) -> str:
     """/etc/prometheus/prometheus.yml."""
     document = {
         "global": {
-            "scrape_interval": SCRAPE, "scrape_timeout": "10s", "evaluation_interval": EVERY,
+            "scrape_interval": SCRAPE,
+            "scrape_timeout": "10s",
+            "evaluation_interval": EVERY,
             "external_labels": {"cluster": cluster.name},
         },
         "rule_files": [RULES],
-        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{ALERTMANAGER_PORT}"]}]}]},
+        "alerting": {
+            "alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{ALERTMANAGER_PORT}"]}]}]
+        },
         "scrape_configs": [
             *(_hosts(cluster, tls=host_metrics_over_tls) if cluster.monitoring.node_exporter else ()),
             *([_own(cluster)] if cluster.monitoring.exporter else ()),
@@ -36,7 +40,7 @@ def prometheus_conf(cluster: Cluster, *, host_metrics_over_tls: bool) -> str:
             _here(cluster, "alertmanager", ALERTMANAGER_PORT),
             {"job_name": "site", "honor_labels": True, "file_sd_configs": [{"files": [f"{SITE}/*.json"]}]},
         ],
-    }  # fmt: skip
+    }
     return json.dumps(document, indent=1) + "\n"
 
 

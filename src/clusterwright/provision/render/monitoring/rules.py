@@ -57,8 +57,10 @@ def _alert(one: Alert, annotations: Mapping[str, str]) -> Json:
     if one.wait != "0s":
         found["for"] = one.wait
     found["labels"] = {
-        "severity": one.severity, "component": one.component, "incident": _INCIDENTS[one.incident]
-    }  # fmt: skip
+        "severity": one.severity,
+        "component": one.component,
+        "incident": _INCIDENTS[one.incident],
+    }
     return found | ({"annotations": dict(annotations)} if annotations else {})
 
 
@@ -66,21 +68,28 @@ def _annotations(one: Alert, language: Language, pages: str) -> dict[str, str]:
     words = one.words[language]
     end = ".zh-CN.md" if language == "zh" else ".md"
     return {
-        "summary": words.summary, "description": words.description, "mend": words.mend,
+        "summary": words.summary,
+        "description": words.description,
+        "mend": words.mend,
         "runbook_url": f"{pages.rstrip('/')}/{one.component}{end}#{one.name.lower()}",
         "dashboard": f"clusterwright-{_DASHBOARDS.get(one.component, one.component)}",
-    }  # fmt: skip
+    }
 
 
 def _test(one: Alert, case: Case) -> Json:
     labels = [_expected(one, found) for found in case.fires]
     return {
-        "interval": f"{STEP_S}s", "name": one.name,
+        "interval": f"{STEP_S}s",
+        "name": one.name,
         "input_series": [{"series": name, "values": values} for name, values in case.series.items()],
         "alert_rule_test": [
-            {"eval_time": case.at, "alertname": one.name, "exp_alerts": [{"exp_labels": each} for each in labels]}
+            {
+                "eval_time": case.at,
+                "alertname": one.name,
+                "exp_alerts": [{"exp_labels": each} for each in labels],
+            }
         ],
-    }  # fmt: skip
+    }
 
 
 def _expected(one: Alert, found: Mapping[str, str]) -> dict[str, str]:

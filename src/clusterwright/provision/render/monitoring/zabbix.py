@@ -52,16 +52,20 @@ def zabbix_template(language: Language, pages: str) -> str:
     """A file for Data collection, Templates, Import; the same uuids in both languages, so either replaces the other."""
     said = _SAID[language]
     template: Json = {
-        "uuid": uuid("template", TEMPLATE), "template": TEMPLATE, "name": TEMPLATE, "description": said["about"],
+        "uuid": uuid("template", TEMPLATE),
+        "template": TEMPLATE,
+        "name": TEMPLATE,
+        "description": said["about"],
         "groups": [{"name": GROUP}],
         "items": [
-            _alive(said), *(_alert(one, language, pages) for one in told_alerts()),
+            _alive(said),
+            *(_alert(one, language, pages) for one in told_alerts()),
             *(_other(level, said) for level in _PRIORITY),
         ],
         "discovery_rules": [_rows(of, language) for of in LABELS],
         "macros": [{"macro": SENDERS, "value": "127.0.0.1", "description": said["senders"]}],
         "valuemaps": [_up_and_down(said)],
-    }  # fmt: skip
+    }
     groups = [{"uuid": uuid("group", GROUP), "name": GROUP}]
     whole = {"zabbix_export": {"version": "6.0", "groups": groups, "templates": [template]}}
     return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
@@ -123,24 +127,38 @@ def _text_item(key: str, name: str, about: str) -> Json:
 
 def _item(key: str, name: str) -> Json:
     return {
-        "uuid": uuid("item", key), "name": name, "type": "TRAP", "key": key, "delay": "0",
-        "allowed_hosts": SENDERS, "tags": [{"tag": "application", "value": "Clusterwright"}],
-    }  # fmt: skip
+        "uuid": uuid("item", key),
+        "name": name,
+        "type": "TRAP",
+        "key": key,
+        "delay": "0",
+        "allowed_hosts": SENDERS,
+        "tags": [{"tag": "application", "value": "Clusterwright"}],
+    }
 
 
 def _trigger(key: str, name: str, about: str, priority: str) -> Json:
     """Each value that says so is a problem; a problem ends with the value of its own fingerprint."""
     return {
-        "uuid": uuid("trigger", key), "name": name, "description": about, "priority": priority, "type": "MULTIPLE",
-        "expression": _says(key, FIRING), "recovery_mode": "RECOVERY_EXPRESSION",
+        "uuid": uuid("trigger", key),
+        "name": name,
+        "description": about,
+        "priority": priority,
+        "type": "MULTIPLE",
+        "expression": _says(key, FIRING),
+        "recovery_mode": "RECOVERY_EXPRESSION",
         "recovery_expression": _says(key, OVER),
-        "correlation_mode": "TAG_VALUE", "correlation_tag": "fingerprint", "manual_close": "YES",
-        "event_name": _line(SUMMARY), "opdata": _line(MEND),
+        "correlation_mode": "TAG_VALUE",
+        "correlation_tag": "fingerprint",
+        "manual_close": "YES",
+        "event_name": _line(SUMMARY),
+        "opdata": _line(MEND),
         "tags": [
-            {"tag": "fingerprint", "value": _line(FINGERPRINT)}, {"tag": "node", "value": _line(NODE)},
+            {"tag": "fingerprint", "value": _line(FINGERPRINT)},
+            {"tag": "node", "value": _line(NODE)},
             {"tag": "incident", "value": _line(INCIDENT)},
         ],
-    }  # fmt: skip
+    }
 
 
 def _says(key: str, word: str) -> str:
@@ -155,19 +173,27 @@ def _line(number: int) -> str:
 def _alive(said: dict[str, str]) -> Json:
     ask = f"/{TEMPLATE}/{ALIVE}"
     trigger = {
-        "uuid": uuid("trigger", ALIVE), "name": said["silent"], "description": said["silent about"], "priority": "HIGH",
+        "uuid": uuid("trigger", ALIVE),
+        "name": said["silent"],
+        "description": said["silent about"],
+        "priority": "HIGH",
         "expression": f"nodata({ask},{SILENT_AFTER})=1 or last({ask})=0",
-    }  # fmt: skip
+    }
     return _item(ALIVE, said["alive"]) | {"triggers": [trigger]}
 
 
 def _rows(of: Of, language: Language) -> Json:
     key = _rule(of)
     return {
-        "uuid": uuid("rows", key), "name": _SAID[language][of], "type": "TRAP", "key": key, "delay": "0",
-        "allowed_hosts": SENDERS, "lifetime": "7d",
+        "uuid": uuid("rows", key),
+        "name": _SAID[language][of],
+        "type": "TRAP",
+        "key": key,
+        "delay": "0",
+        "allowed_hosts": SENDERS,
+        "lifetime": "7d",
         "item_prototypes": [_figure(one, language) for one in figures() if one.of == of],
-    }  # fmt: skip
+    }
 
 
 def _rule(of: Of) -> str:
