@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from clusterwright.check.fact import Want
 from clusterwright.check.facts.roce_settings import roce_settings
 from clusterwright.check.verdict import Status
 from clusterwright.config.load import load_cluster
+from clusterwright.edge import bundler
 
 ROOT = Path(__file__).parents[2]
 FACTS = Path(__file__).parent / "facts" / "roce_settings"
@@ -93,7 +93,7 @@ def test_the_probe_reads_what_driver_and_tool_say(tmp_path, monkeypatch):
     (tmp_path / "dcb").write_text(answer)
     (tmp_path / "dcb").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    source = (resources.files("clusterwright.onhost.probes") / "roce.py").read_text()
+    source = bundler.probe("roce")
     argv = [sys.executable, "-I", "-S", "-c", source, str(tmp_path / "ports"), str(tmp_path)]
     out = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
     (port,) = roce_settings.parse(out)

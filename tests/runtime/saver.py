@@ -20,9 +20,8 @@ CHANGES = [
     (os, "write"),
     (os, "fsync"),
     (os, "replace"),
-    (Path, "rename"),
     (Path, "mkdir"),
-    (Path, "symlink_to"),
+    (os, "symlink"),
 ]
 
 

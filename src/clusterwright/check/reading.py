@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any
 
 from clusterwright.check.fact import Fact, Missing, Want
+from clusterwright.edge.bundler import probe
 
 MARK = "@clusterwright-facts "  # as in probes/reader.py
 DEADLINE_S = 130.0  # ours: the slowest fact, importing torch, has 120 s; the others are asked before it
@@ -57,21 +58,17 @@ reached: Fact[Reach] = Fact(
 )
 
 
-def request(
-    facts: Iterable[Fact[Any]], want: Want, probes: Mapping[str, str], earlier: Mapping[str, Any]
-) -> bytes:
+def request(facts: Iterable[Fact[Any]], want: Want, earlier: Mapping[str, Any]) -> bytes:
     """What the reader on the host is asked, as it reads it."""
     quick_first = sorted(
         facts, key=lambda each: each.limit_s
     )  # importing torch would slow all the others down
-    items = [_item(each, want, probes, earlier) for each in quick_first]
+    items = [_item(each, want, earlier) for each in quick_first]
     return json.dumps({"deadline_s": DEADLINE_S, "facts": items}).encode()
 
 
-def _item(
-    each: Fact[Any], want: Want, probes: Mapping[str, str], earlier: Mapping[str, Any]
-) -> dict[str, Any]:
-    argv = [*(("python3", "-I", "-S", "-c", probes[each.probe]) if each.probe else ()), *each.argv(want)]
+def _item(each: Fact[Any], want: Want, earlier: Mapping[str, Any]) -> dict[str, Any]:
+    argv = [*(("python3", "-I", "-S", "-c", probe(each.probe)) if each.probe else ()), *each.argv(want)]
     stdin = json.dumps(earlier[each.after.id], default=_plain) if each.after else ""
     return {"id": each.id, "argv": argv, "limit_s": each.limit_s, "stdin": stdin}
 

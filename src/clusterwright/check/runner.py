@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from functools import cache, partial
-from importlib import resources
+from functools import partial
 from typing import Any
 
 from clusterwright.check.expectation import Check, Occasion
@@ -107,7 +106,7 @@ def _ask(
     want = wants[name]
     asked = clock.now()
     done = Host(remote, name).run_program(
-        FACTS, stdin=request(facts, want, _probes(), earlier), root=True, timeout_s=DEADLINE_S + GRACE_S
+        FACTS, stdin=request(facts, want, earlier), root=True, timeout_s=DEADLINE_S + GRACE_S
     )
     answered = clock.now()
     if done.code == SSH_FAILED:
@@ -121,9 +120,3 @@ def _ask(
         asked=asked, began=answer["began"], ended=answer["ended"], answered=answered,
     )  # fmt: skip
     return Reading(reach, read(facts, answer, want))
-
-
-@cache
-def _probes() -> dict[str, str]:
-    folder = resources.files("clusterwright.onhost.probes")
-    return {each.name[:-3]: each.read_text() for each in folder.iterdir() if each.name.endswith(".py")}

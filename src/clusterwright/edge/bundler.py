@@ -16,6 +16,7 @@ PROVISION = "onhost/provision/agent"  # what `wright apply` does on each host
 FACTS = "onhost/probes/reader"  # what `wright check` asks each host
 BENCH = "onhost/bench/conduct"  # an order of `wright bench` to the hosts of its job
 RUNS = "onhost/runs/run_jobs"  # everything about runs: status, logs, cancel, checkpoints
+CHECKPOINTS = "onhost/runs/run_checkpoints"  # the listing of checkpoints, which needs nothing of ours there
 HISTORY = "onhost/snapshot/history"  # what a report is made of
 SNAPSHOT = "onhost/snapshot/snapshot"  # the cluster as it is now
 RUN_TEXTS = "onhost/evidence/texts"  # logs and events of a job that ended
@@ -28,6 +29,7 @@ DEV_SESSION = "onhost/dev/hold"  # `wright dev`, inside the session's job
 LIBRARY = (
     "onhost/lib", "onhost/adapters", "onhost/frameworks", "onhost/launchers", "onhost/supervisor", "onhost/trackers",
     "runtime",  # imported in jobs
+    "onhost/containers",  # starts steps in images, makes Python environments
     "onhost/exporter", "onhost/notify",  # services
     "slurm",  # what Slurm reports
 )  # fmt: skip
@@ -88,6 +90,28 @@ def bundle_script(program: str) -> bytes:
     return f"import io\ns=io.BytesIO({program_input(program)!r}){_LOAD}".encode()
 
 
+def probe(name: str) -> str:
+    """A probe of facts for `python3 -c` (3.6 or later)."""
+    return _program_text(f"onhost/probes/{name}")
+
+
+def bench_program(name: str) -> str:
+    """A program of the bench as one file (3.8 or later)."""
+    return _program_text(f"onhost/bench/{name}")
+
+
+def trial_script() -> str:
+    """What tries new files of Slurm's daemons, for `python3 -c` (3.6 or later)."""
+    return _program_text("onhost/provision/slurm_trial")
+
+
+@cache
+def _program_text(program: str) -> str:
+    """The program as it is, or with what it imports."""
+    text = (PACKAGE / f"{program}.py").read_text(encoding="utf-8")
+    return bundle_script(program).decode() if imports(text) else text
+
+
 def sources(program: str) -> list[tuple[str, str]]:
     """Name and text of the program's modules, each after those that it imports; the program itself is last.
 
@@ -101,8 +125,17 @@ def sources(program: str) -> list[tuple[str, str]]:
 
 def library() -> dict[str, str]:
     """What jobs import, and what measures hosts, as `{path below the library folder: text}`."""
+    return _installed(LIBRARY)
+
+
+def power_programs() -> dict[str, str]:
+    """What powers hosts up and down, as `library`."""
+    return _installed(("onhost/lib", "onhost/power", "slurm"))
+
+
+def _installed(folders: tuple[str, ...]) -> dict[str, str]:
     paths = [PACKAGE / "__init__.py", PACKAGE / "onhost" / "__init__.py"]
-    for folder in LIBRARY:
+    for folder in folders:
         paths += sorted([*(PACKAGE / folder).rglob("*.py"), *(PACKAGE / folder).rglob("*.txt")])
     return {str(path.relative_to(PACKAGE.parent)): path.read_text() for path in paths}
 

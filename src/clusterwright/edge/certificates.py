@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import secrets
 import tempfile
 from collections.abc import Mapping
@@ -13,8 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from clusterwright.edge.clock import Clock
+from clusterwright.edge.files import write_whole
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
+from clusterwright.onhost.lib.files import rename
 
 DAY_S = 86400
 AUTHORITY_DAYS = (
@@ -67,7 +68,7 @@ def _renew(place: Path, subjects: Mapping[str, str], now: float) -> None:
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(lambda item: _issue(place, *item), due.items()))
     known |= {name: _Given(names, now + DAYS * DAY_S) for name, names in due.items()}
-    _write(place / "given.json", json.dumps({name: asdict(one) for name, one in sorted(known.items())}))
+    write_whole(place / "given.json", json.dumps({name: asdict(one) for name, one in sorted(known.items())}))
 
 
 def _good(place: Path, name: str, names: str, known: Mapping[str, _Given], now: float) -> bool:
@@ -101,8 +102,8 @@ def _authority(place: Path, now: float) -> None:
             "req", "-x509", *_CURVE, "-keyout", str(made[0]), "-out", str(made[1]),
             "-days", str(AUTHORITY_DAYS), "-subj", f"/CN=clusterwright {secrets.token_hex(4)}",
         )  # fmt: skip
-        made[0].replace(key)
-        made[1].replace(certificate)
+        rename(made[0], key, durable=True)
+        rename(made[1], certificate, durable=True)
 
 
 def _issue(place: Path, name: str, names: str) -> None:
@@ -118,7 +119,7 @@ def _issue(place: Path, name: str, names: str) -> None:
         )  # fmt: skip
         for end in ("key", "crt"):
             Path(scratch, end).chmod(0o600)
-            Path(scratch, end).replace(place / f"{name}.{end}")
+            rename(Path(scratch, end), place / f"{name}.{end}", durable=False)
 
 
 def _read(path: Path) -> bytes:
@@ -130,12 +131,6 @@ def _read(path: Path) -> bytes:
             f"if nobody has read it: chmod 600 {path}; else remove it, and the next apply makes a new one",
         )
     return path.read_bytes()
-
-
-def _write(path: Path, text: str) -> None:
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    scratch.write_text(text)
-    scratch.replace(path)
 
 
 def _openssl(*arguments: str) -> None:

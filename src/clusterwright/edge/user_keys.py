@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from clusterwright.edge.files import write_whole
 from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 
@@ -52,9 +53,7 @@ def _make(private: Path, user: str) -> None:
 def _write_public(private: Path, public: Path, user: str) -> None:
     """The public half, told from the private one."""
     line = _keygen("-y", "-f", str(private)).split()
-    scratch = public.with_name(f".{public.name}.{os.getpid()}")
-    scratch.write_text(f"{line[0]} {line[1]} {user}@cluster\n")
-    scratch.replace(public)
+    write_whole(public, f"{line[0]} {line[1]} {user}@cluster\n")
 
 
 def _keygen(*arguments: str) -> str:

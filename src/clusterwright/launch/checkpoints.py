@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.config.cluster import Cluster
-from clusterwright.edge.bundler import RUNS, bundle_script
+from clusterwright.edge.bundler import CHECKPOINTS, RUNS, bundle_script
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
@@ -37,7 +37,9 @@ class Seen:
     def ask(self, what: str, where: str, asked: dict[str, Any]) -> str:
         """What run_checkpoints.py says on the host, of a run by its name or of a folder by its path."""
         host = self.host or self.cluster.control.name
-        texts = [bundle_script(RUNS), Path(run_checkpoints.__file__).read_bytes()]
+        # All but the listing imports the runtime from the library on the host, and the rest from there as well.
+        source = Path(run_checkpoints.__file__)
+        texts = [bundle_script(RUNS), bundle_script(CHECKPOINTS) if what == "list" else source.read_bytes()]
         stdin = b"".join(base64.b64encode(text) + b"\n" for text in texts)
         done = Host(self.remote, host).run(self._command(what, where, asked), stdin=stdin, timeout_s=LIMIT_S)
         if done.code == run_jobs.NO_RUN:

@@ -6,11 +6,11 @@ import json
 import time
 from pathlib import Path
 
+from clusterwright.onhost.lib.files import write_atomic
+
 
 def write(folder: Path, step: int, loss: float | None) -> None:
     """Write finished.json, whole or not at all."""
     loss_hex = None if loss is None else loss.hex()
     words = {"step": step, "loss": loss, "loss_hex": loss_hex, "time": time.time()}
-    scratch = folder / ".finished.json"
-    scratch.write_text(json.dumps(words) + "\n")
-    scratch.replace(folder / "finished.json")
+    write_atomic(folder / "finished.json", json.dumps(words) + "\n", durable=False)

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 import clusterwright.onhost.bench as folder
 from clusterwright.check.bench.rdma.rails import Rail
 from clusterwright.check.bench.rdma.verbs import GDR, PING, orders, ping_s, readings
+from clusterwright.edge import bundler
 
 HERE = Path(__file__).parent
 PROGRAM = Path(folder.__file__).parent / "rdma.py"
@@ -141,7 +141,7 @@ def test_a_server_whose_client_never_comes_ends_and_leaves_nothing(stand_ins, tm
 
 def test_ports_are_those_that_the_check_reads(stand_ins):
     """By its own probe; and whether perftest knows CUDA. There is no device for ibping here."""
-    probe = (resources.files("clusterwright.onhost.probes") / "rdma.py").read_text()
+    probe = bundler.probe("rdma")
     process = begun({"role": "ports", "probe": probe}, stand_ins(cuda=True))
     found = json.loads(process.communicate(timeout=100)[0])
 

@@ -3,7 +3,6 @@
 import struct
 import subprocess
 import sys
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from clusterwright.check.fact import Want
 from clusterwright.check.facts.board import board
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.config.load import load_cluster
+from clusterwright.edge import bundler
 
 ROOT = Path(__file__).parents[3]
 CHECKS = {each.id: each for each in registry.all_checks()}
@@ -92,7 +92,7 @@ class Tree:
 
     def print(self):
         """What the probe prints, run as the reader runs it."""
-        source = (resources.files("clusterwright.onhost.probes") / "board.py").read_text()
+        source = bundler.probe("board")
         argv = [sys.executable, "-I", "-S", "-c", source, str(self.root)]
         return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True).stdout
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from clusterwright.edge.bundler import CHECKPOINTS, bundle_script
 from clusterwright.onhost.runs import run_checkpoints
 from clusterwright.onhost.runs.run_checkpoints import Trouble, fates, listing, verify
 
@@ -18,8 +19,15 @@ SOURCE = Path(run_checkpoints.__file__).parents[3]
 def test_a_listing_needs_no_torch(saved):
     """The script as it is sent: to a plain python3 that has nothing of ours."""
     command = [sys.executable, "-I", "-S", "-", "list", str(saved(1, 2)), "{}"]
-    script = Path(run_checkpoints.__file__).read_text()
-    done = subprocess.run(command, input=script, capture_output=True, text=True, check=False, timeout=60)
+    script = bundle_script(CHECKPOINTS).decode()
+    done = subprocess.run(
+        command,
+        input=script,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
     assert done.returncode == 0, done.stderr
     assert [row["step"] for row in json.loads(done.stdout)["checkpoints"]] == [2, 1]

@@ -136,7 +136,7 @@ def test_a_huge_file_costs_neither_memory_nor_time(folder, look, monkeypatch):
     assert size > 3 * history.WHOLE
     read = []
     real = run_events._read
-    monkeypatch.setattr(run_events, "_read", lambda path, place: read.append(real(path, place)) or read[-1])
+    monkeypatch.setattr(run_events, "_read", lambda *where: read.append(real(*where)) or read[-1])
     state = {}
     found = look(state)
 

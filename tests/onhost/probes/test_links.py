@@ -4,9 +4,10 @@ import json
 import subprocess
 import sys
 import time
-from importlib import resources
 
 import pytest
+
+from clusterwright.edge import bundler
 
 HDR = {
     "fw_ver": "20.35.2000", "board_id": "MT_0000000223",
@@ -20,7 +21,7 @@ HDR = {
 
 def probe(name, *arguments):
     """What the probe prints, run as the reader runs it."""
-    source = (resources.files("clusterwright.onhost.probes") / f"{name}.py").read_text()
+    source = bundler.probe(name)
     argv = [sys.executable, "-I", "-S", "-c", source, *map(str, arguments)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=150, check=True)
     return json.loads(done.stdout)

@@ -8,15 +8,16 @@ import sys
 import threading
 import time
 from contextlib import closing
-from importlib import resources
 from pathlib import Path
 
 import pytest
 
+from clusterwright.edge import bundler
+
 
 def probe(name, *arguments, stdin=""):
     """What the probe prints, run as the reader runs it."""
-    source = (resources.files("clusterwright.onhost.probes") / f"{name}.py").read_text()
+    source = bundler.probe(name)
     argv = [sys.executable, "-I", "-S", "-c", source, *map(str, arguments)]
     return json.loads(
         subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=150, check=True).stdout
@@ -132,7 +133,7 @@ def time_server(monkeypatch):
                     server.sendto(packet, peer)
 
         threading.Thread(target=serve, daemon=True).start()
-        source = (resources.files("clusterwright.onhost.probes") / "sntp.py").read_text()
+        source = bundler.probe("sntp")
         source = source.replace(", 123))", f", {server.getsockname()[1]}))")
         argv = [sys.executable, "-I", "-S", "-c", source, "127.0.0.1"]
         return json.loads(
@@ -168,7 +169,7 @@ def test_sntp_without_a_usable_answer_says_so(time_server, answer):
 
 def test_fetch_prints_one_line_for_a_refusal(unused):
     """The system's words; exit code 1."""
-    source = (resources.files("clusterwright.onhost.probes") / "fetch.py").read_text()
+    source = bundler.probe("fetch")
     argv = [sys.executable, "-I", "-S", "-c", source, f"http://127.0.0.1:{unused}/metrics"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=150, check=False)
 
@@ -302,7 +303,7 @@ def test_a_folder_answers_or_says_why_not(tmp_path):
 
 def test_a_folder_that_does_not_answer_holds_nobody_up():
     """A call that hangs is given up after its limit, and the answer is printed and read to its end."""
-    source = (resources.files("clusterwright.onhost.probes") / "answers.py").read_text()
+    source = bundler.probe("answers")
     hang = "os.statvfs = lambda path, real=os.statvfs: time.sleep(15) if path == '/hangs' else real(path)"
     program = source.replace("\n\nmain()\n", f"\n\n{hang}\nmain()\n")
     began = time.monotonic()

@@ -75,7 +75,7 @@ def test_a_command_that_says_too_much_is_stopped():
     """Endless output fills no memory."""
     found = read({"id": "yes", "argv": ["yes"]})
 
-    assert found["yes"]["stopped"] == "said too much"
+    assert found["yes"]["stopped"] == "printed too much"
     assert len(found["yes"]["out"]) <= 1 << 20
 
 

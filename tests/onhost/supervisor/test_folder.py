@@ -1,5 +1,5 @@
 import json
-import os
+import resource
 import stat
 import threading
 
@@ -115,9 +115,13 @@ def test_a_document_that_does_not_fit_leaves_the_old_one(tmp_path, capfd):
     """A supervisor beats on, on a full disk."""
     folder = Folder(str(tmp_path))
     folder.write("pulse", {"beats": 1})
-    (tmp_path / f".pulse.{os.getpid()}").symlink_to("/dev/full")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    try:
+        assert not folder.write("pulse", {"beats": "2" * 5000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
-    assert not folder.write("pulse", {"beats": 2})
     assert folder.read("pulse") == {"beats": 1}
     assert "pulse is not written" in capfd.readouterr().err
 

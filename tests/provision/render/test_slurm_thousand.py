@@ -16,6 +16,7 @@ RACKS, IN_A_RACK = 32, 32
 # In a network of its own: slurmctld up, then how long sinfo takes.
 ASK = """
 import os, subprocess, sys, time
+from clusterwright.onhost.lib import processes
 from clusterwright.onhost.provision import slurm_trial
 folder = sys.argv[1]
 assert slurm_trial.own_network()
@@ -30,7 +31,7 @@ try:
     listed = subprocess.run(["sinfo", "-N", "-h", "-o", "%N %t"], stdout=subprocess.PIPE, text=True, check=True)
     print(len(set(listed.stdout.split("\\n")) - {""}))
 finally:
-    slurm_trial.end(daemon)
+    processes.kill_group(daemon)
 """
 
 

@@ -50,7 +50,8 @@ def test_slurms_own_containers(found, os):
     assert "crun" not in packages(control)
     assert conf == control["file:/etc/slurm/oci.conf"]
     assert (
-        'RunTimeRun="exec python3 /opt/clusterwright/containers/in_image.py %b %u.%j.%s.%t %n"\n'
+        'RunTimeRun="exec env PYTHONPATH=/opt/clusterwright/lib python3 '
+        '/opt/clusterwright/lib/clusterwright/onhost/containers/in_image.py %b %u.%j.%s.%t %n"\n'
         in conf.content
     )
     shown = json.loads(compute["file:/etc/clusterwright/containers.json"].content)

@@ -2,9 +2,9 @@
 
 import io
 import json
+import os
 import pickle
 import tarfile
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -154,7 +154,7 @@ def test_a_folder_that_cannot_be_written_to_is_read_all_the_same(tmp_path, monke
     def refuse(*_):
         raise PermissionError
 
-    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
     data = Jsonl(tmp_path)
 
     assert [data[0], data[1]] == [1, 2]

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from clusterwright.check.bench.script import JOB_NAME, partition_of, script
-from clusterwright.check.bench.stage import JobStage, find_command, program
+from clusterwright.check.bench.stage import JobStage, find_command
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.names import expand, fold
 from clusterwright.edge import slurm
+from clusterwright.edge.bundler import bench_program
 from clusterwright.edge.clock import Clock
 from clusterwright.edge.host import Host, as_user
 from clusterwright.edge.slurm import checked
@@ -156,7 +157,7 @@ def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], wish: Wish, 
         limit_s=min(JOB_LIMIT_S + wish.lasts_s, cluster.partitions[wish.partition or partition_of(cluster)].max_time),
         partition=wish.partition or partition_of(cluster), reservation=wish.reservation,
     )  # fmt: skip
-    files = {"job.sh": text, **{f"programs/{name}.py": program(name) for name in PROGRAMS}}
+    files = {"job.sh": text, **{f"programs/{name}.py": bench_program(name) for name in PROGRAMS}}
     stdin = "".join(base64.b64encode(each.encode()).decode() + "\n" for each in files.values())
     fill = "".join(f'IFS= read -r text && printf %s "$text" | base64 -d > {file} && ' for file in files)
     place, above = shlex.quote(folder), shlex.quote(folder.rpartition("/")[0])

@@ -6,7 +6,6 @@ import json
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from importlib import resources
 from typing import Any, Protocol
 
 from clusterwright.edge.bundler import BENCH, program_command, program_input
@@ -127,11 +126,6 @@ class JobStage:
             timeout_s=limit_s + SSH_S,
         )
         return json.loads(checked(done, self.control, "python3").out.rpartition(MARK)[2])
-
-
-def program(name: str) -> str:
-    """The text of a program that runs on hosts."""
-    return (resources.files("clusterwright.onhost.bench") / f"{name}.py").read_text()
 
 
 def find_command(folder: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from clusterwright.edge.clock import Clock
 from clusterwright.monitor.picture import Picture
 from clusterwright.monitor.web.compact import sums
+from clusterwright.onhost.lib.files import rename
 
 FIGURES = ("nodes", "up", "gpus", "gpus_used", "use", "running", "waiting", "alerts")
 # Seconds of a bucket, and how many of its rows are kept: two days by minutes, a month by ten, three years by hours.
@@ -47,7 +48,7 @@ class History:
         try:
             self._file = self._opened()
         except sqlite3.DatabaseError:
-            path.replace(path.with_suffix(".damaged"))
+            rename(path, path.with_suffix(".damaged"), durable=False)
             self._file = self._opened()
 
     def _opened(self) -> sqlite3.Connection:

@@ -11,7 +11,6 @@ import glob
 import json
 import os
 import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -21,11 +20,14 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 
 import torch
 
+from clusterwright.onhost.lib import processes
+
 GPU_SHARE = 0.5  # of the memory that is free there
 GPU_PIECE = 1 << 30  # a pattern is written and read back in pieces of so many bytes
 PATTERNS = (0x55, 0xAA, 0x00, 0xFF)
 BLOCK = 1 << 20
 SAMPLE_S = 1.0
+SMI_S = 20.0
 ASKED = ("temperature", "clock", "power")
 QUERY = "temperature.gpu,clocks.sm,power.draw"
 SMI = ["nvidia-smi", "--query-gpu=" + QUERY, "--format=csv,noheader,nounits"]
@@ -210,21 +212,17 @@ def asked_smi() -> List[str]:
     """A line for each GPU; none where there is no driver, or it does not answer."""
     if not shutil.which("nvidia-smi"):
         return []
-    try:
-        done = subprocess.run(SMI, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=20, check=False)
-    except subprocess.TimeoutExpired:
-        return []
-    return done.stdout.decode(errors="replace").splitlines() if done.returncode == 0 else []
+    done = processes.run(SMI, SMI_S)
+    return done.out.splitlines() if done.ok else []
 
 
-def begin_pair(given: Optional[Json]) -> "Optional[subprocess.Popen[bytes]]":
+def begin_pair(given: Optional[Json]) -> Optional[processes.Process]:
     """The stream to or from another host, which has its own limits."""
     if not given:
         return None
-    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pair.py")
-    process = subprocess.Popen(
-        [sys.executable, program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    program = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "pair.py")
+    pipe = processes.PIPE
+    process = processes.start([sys.executable, program], stdin=pipe, stdout=pipe, stderr=pipe)
     assert process.stdin
     process.stdin.write(json.dumps(given).encode())
     process.stdin.close()
@@ -232,18 +230,16 @@ def begin_pair(given: Optional[Json]) -> "Optional[subprocess.Popen[bytes]]":
     return process
 
 
-def end_pair(process: "Optional[subprocess.Popen[bytes]]", given: Json) -> Optional[Json]:
+def end_pair(process: Optional[processes.Process], given: Json) -> Optional[Json]:
     """What the client measured; why, where it ended otherwise."""
     if process is None:
         return None
-    try:
-        out, err = process.communicate(timeout=given["seconds"] + 60)
-    except subprocess.TimeoutExpired:
-        process.kill()
+    done = processes.collect(process, given["seconds"] + 60)
+    if done.stopped:
         return {"failed": "its stream did not end"}
-    if process.returncode:
-        return {"failed": (err.decode(errors="replace").strip().splitlines() or ["(nothing)"])[-1]}
-    return {"said": json.loads(out)} if out.strip() else {}
+    if not done.ok:
+        return {"failed": (done.err.strip().splitlines() or ["(nothing)"])[-1]}
+    return {"said": json.loads(done.out)} if done.out.strip() else {}
 
 
 if __name__ == "__main__":

@@ -5,10 +5,11 @@ Standard library, Python 3.8 or later; run with the Python that has torch.
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from typing import Any, Dict
+
+from clusterwright.onhost.lib import processes
 
 LOG_LINES = 400  # the beginning: devices and channels are told once
 
@@ -29,7 +30,7 @@ def main() -> int:
     return max(abs(code) for code in codes)
 
 
-def start(given: Json, local: int, scratch: str) -> "subprocess.Popen[bytes]":
+def start(given: Json, local: int, scratch: str) -> processes.Process:
     """One rank; what it says goes where ours goes."""
     rank = given["first_rank"] + local
     place = {"RANK": rank, "LOCAL_RANK": local, "WORLD_SIZE": given["ranks"]}
@@ -38,9 +39,9 @@ def start(given: Json, local: int, scratch: str) -> "subprocess.Popen[bytes]":
     told = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_FILE": os.path.join(scratch, "nccl.%d" % local)}
     chosen = {**place, **where, **wires, **told, "OMP_NUM_THREADS": 1, **given.get("environment", {})}
     environment = {**os.environ, **{name: str(value) for name, value in chosen.items()}}
-    here = os.path.dirname(os.path.abspath(__file__))
+    here = os.path.dirname(os.path.abspath(sys.argv[0]))
     ranks = os.path.join(here, given.get("program", "sweep") + ".py")
-    return subprocess.Popen([sys.executable, ranks, json.dumps(given)], env=environment)
+    return processes.start([sys.executable, ranks, json.dumps(given)], env=environment)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,12 @@ Leaves early when the job is no longer running. Standard library, Python 3.8 or 
 
 import json
 import os
-import subprocess
 import sys
 import time
 from typing import Any, Dict
+
+from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.files import write_atomic
 
 MARK = "@clusterwright-bench "  # what comes before it on stdout is a login banner or the like
 LOOK_S = 0.05
@@ -39,10 +41,7 @@ def main() -> None:
 
 def give(folder: str, name: str, order: Json) -> None:
     """Written whole before it has its name."""
-    scratch = os.path.join(folder, "orders", "." + name)
-    with open(scratch, "w") as file:
-        json.dump(order, file)
-    os.rename(scratch, os.path.join(folder, "orders", name + ".json"))
+    write_atomic(os.path.join(folder, "orders", name + ".json"), json.dumps(order), durable=False)
 
 
 def arrived(place: str) -> "set[str]":
@@ -62,7 +61,7 @@ def read(path: str) -> Json:
 def job_state(job: str) -> str:
     """What Slurm says of the job; `GONE` once it has forgotten it, nothing where it does not answer."""
     argv = ["squeue", "--noheader", "--states=all", "--format=%T", "--jobs=" + job]
-    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    if b"Invalid job id" in done.stderr:
+    done = processes.run(argv)
+    if "Invalid job id" in done.err:
         return "GONE"
-    return done.stdout.decode().strip() if done.returncode == 0 else ""
+    return done.out.strip() if done.ok else ""

@@ -8,10 +8,11 @@ removing small ones. Standard library, Python 3.8 or later.
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from typing import Any, Dict, List
+
+from clusterwright.onhost.lib import processes
 
 FILES, FILE_BYTES = 1000, 4096
 JOBS = {
@@ -54,21 +55,21 @@ def fio_jobs(place: str, given: Json) -> Json:
         for direct in (1, 0):
             done = fio(place, [*how, *size, "--direct=%d" % direct])
             found[name] = {"direct": bool(direct), "out": kept(done)}
-            if done.returncode == 0:
+            if done.ok:
                 break
     return found
 
 
-def fio(place: str, how: List[str]) -> "subprocess.CompletedProcess[bytes]":
+def fio(place: str, how: List[str]) -> processes.Result:
     """One job of fio on one file, which later jobs read again; fio forgets a directory that comes after the name."""
     where = ["--directory=" + place, "--filename=large"]
     argv = ["fio", "--name=wright", *where, "--ioengine=psync", "--output-format=json", *how]
-    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return processes.run(argv, merge=True)
 
 
-def kept(done: "subprocess.CompletedProcess[bytes]") -> str:
+def kept(done: processes.Result) -> str:
     """The figures of its one job, in its own form: the whole would be 30 kB for each."""
-    out = done.stdout.decode(errors="replace")
+    out = done.out
     try:
         job = json.loads(out[out.index("{") :])["jobs"][0]
     except (ValueError, LookupError):

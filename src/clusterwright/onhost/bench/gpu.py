@@ -8,12 +8,13 @@ Standard library, Python 3.8 or later; run with the Python that has torch.
 import json
 import os
 import queue
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from typing import Any, Dict, List, Optional, Tuple
+
+from clusterwright.onhost.lib import processes
 
 START_S = 240.0  # importing torch and waking a driver: 3 s on an idle host, 120 s seen on a crowded one
 LOOK_S = 0.5
@@ -70,10 +71,10 @@ class Worker:
         self.about, self.steps, self.spans = {}, {}, {}  # type: Json, Json, Dict[str, Tuple[float, float]]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (it is gone with this process)
         about = json.dumps({"device": given["device"], "index": index, "count": given["count"]})
-        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gpu_work.py")
-        self.process = subprocess.Popen(
+        program = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "gpu_work.py")
+        self.process = processes.start(
             [sys.executable, program, about],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+            stdin=processes.PIPE, stdout=processes.PIPE, stderr=self.errors,
             env={**os.environ, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
         )  # fmt: skip
         self.said = queue.Queue()  # type: queue.Queue[bytes]
@@ -120,7 +121,7 @@ class Worker:
             self.process.stdin.close()
         try:
             self.process.wait(10)
-        except subprocess.TimeoutExpired:
+        except processes.TimeoutExpired:
             self.process.kill()
 
     def found(self) -> Json:
@@ -191,17 +192,13 @@ class Readings:
 
 def said(argv: List[str]) -> "Tuple[str, str]":
     """What the command printed, and why it did not end well; a name that it refuses is no failure of its own."""
-    try:
-        done = subprocess.run(
-            argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SMI_S, check=False
-        )
-    except FileNotFoundError:
+    done = processes.run(argv, SMI_S, merge=True)
+    if done.code == processes.NOT_STARTED:
         return "", "there is no nvidia-smi"
-    except subprocess.TimeoutExpired:
+    if done.stopped:
         return "", "nvidia-smi gave no answer in %g s" % SMI_S
-    out = done.stdout.decode(errors="replace")
-    refused = "is not a valid field" in out
-    return out, "" if done.returncode == 0 or refused else (out.strip().splitlines() or ["(nothing)"])[-1]
+    refused = "is not a valid field" in done.out
+    return done.out, "" if done.ok or refused else (done.out.strip().splitlines() or ["(nothing)"])[-1]
 
 
 def number(cell: str) -> Optional[float]:

@@ -4,9 +4,10 @@ import glob
 import json
 import os
 import shutil
-import subprocess
 import sys
 from typing import Dict, Tuple
+
+from clusterwright.onhost.lib import processes
 
 TOOLS = (
     "iperf3", "fio", "all_reduce_perf", "ibping",
@@ -59,13 +60,8 @@ def interfaces() -> Dict[str, str]:
 
 def said(argv: "list[str]", limit_s: float = 15, codes: Tuple[int, ...] = (0,)) -> str:
     """What the command prints when it ends well within the limit, which perftest shows by 1; else nothing."""
-    try:
-        done = subprocess.run(
-            argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=limit_s, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode(errors="replace").strip() if done.returncode in codes else ""
+    done = processes.run(argv, limit_s)
+    return done.out.strip() if done.code in codes else ""
 
 
 def first_line(out: str) -> str:

@@ -6,11 +6,12 @@ for each direction. Standard library, Python 3.8 or later.
 
 import json
 import socket
-import subprocess
 import sys
 import threading
 import time
 from typing import Any, Dict, List
+
+from clusterwright.onhost.lib import processes
 
 PATIENCE_S = 10.0  # the other end may begin so much later
 BLOCK = bytes(1 << 17)
@@ -34,7 +35,7 @@ def iperf3_server(given: Json) -> int:
     limit = 2 * (given["seconds"] + PATIENCE_S)
     argv = ["iperf3", "--server", "--one-off", "--bind", given["address"], "--port"]
     ports = [str(given["port"] + index) for index, _ in enumerate(DIRECTIONS)]
-    servers = [subprocess.Popen([*argv, port], stdout=subprocess.DEVNULL) for port in ports]
+    servers = [processes.start([*argv, port], stdout=processes.DEVNULL) for port in ports]
     try:
         return max(server.wait(limit) for server in servers)
     finally:
@@ -49,8 +50,7 @@ def iperf3_client(given: Json, way: str) -> Json:
     argv += ["--bind", given["own"], "--omit", "1"] + (["--reverse"] if way == "back" else [])
     until = time.monotonic() + PATIENCE_S
     while True:
-        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        said = parsed(done.stdout.decode(errors="replace"))
+        said = parsed(processes.run(argv, merge=True).out)
         if "unable to connect" not in str(said.get("error")) or time.monotonic() > until:
             return {"tool": "iperf3", **said}
         time.sleep(0.1)

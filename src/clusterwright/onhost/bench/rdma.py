@@ -11,14 +11,16 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from typing import Any, Dict, List
 
+from clusterwright.onhost.lib import processes
+
 PATIENCE_S = 15.0  # the other end may begin so much later
+HELP_S = 15.0
 PARTING_S = 2.0  # a server of perftest ends together with its client, one of ibping never
 # what perftest says when the server is not there yet
 NOT_YET = ("Couldn't connect to", "Unable to open file descriptor for socket connection")
@@ -38,10 +40,12 @@ def main() -> int:
 def ports(given: Json) -> Json:
     """The ports, as the check of them reads them; whether perftest knows CUDA; whether ibping may send."""
     argv = [sys.executable, "-I", "-S", "-c", given["probe"]]
-    done = subprocess.run(argv, stdout=subprocess.PIPE, check=True)
+    done = processes.run(argv)
+    if not done.ok:
+        sys.exit(done.reason)
     umads = glob.glob("/dev/infiniband/umad*")
     return {
-        "ports": done.stdout.decode(),
+        "ports": done.out,
         "cuda": "--use_cuda" in printed(["ib_write_bw", "--help"]),
         "ibping": bool(umads) and os.access(umads[0], os.R_OK | os.W_OK) and bool(shutil.which("ibping")),
     }
@@ -49,11 +53,8 @@ def ports(given: Json) -> Json:
 
 def printed(argv: List[str]) -> str:
     """All of it; nothing where there is no such program. perftest's help ends with 1."""
-    try:
-        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=15, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode(errors="replace")
+    done = processes.run(argv, HELP_S, merge=True)
+    return "" if done.stopped else done.out
 
 
 def server(given: Json) -> Json:
@@ -81,9 +82,7 @@ class Running:
         self.out = tempfile.TemporaryFile()  # noqa: SIM115 (it is gone with this process)
         self.process = None  # type: Any
         try:
-            self.process = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.STDOUT
-            )
+            self.process = processes.start(argv, stdout=self.out, stderr=processes.STDOUT)
         except OSError as why:
             self.out.write(str(why).encode())
 
@@ -99,7 +98,7 @@ def ended(running: Running, limit_s: float) -> Json:
         return {"code": 127, "out": running.said()}
     try:
         code = running.process.wait(max(0.05, limit_s))
-    except subprocess.TimeoutExpired:
+    except processes.TimeoutExpired:
         running.process.kill()
         running.process.wait()
         code = 124

@@ -4,16 +4,16 @@ Nothing of the training's own is touched: it has a run's folder of this bench, b
 Standard library, Python 3.8 or later.
 """
 
-import contextlib
 import ctypes
 import json
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from typing import Any, Dict, List
+
+from clusterwright.onhost.lib import processes
 
 LOOK_S = 0.1
 SEEN_S = 10.0  # until what rank 0 wrote is seen on a host whose own ranks have just lost it (NFS)
@@ -26,7 +26,7 @@ Json = Dict[str, Any]
 def main() -> int:
     """Start the ranks, wait until rank 0 has written enough steps, and end them."""
     given = json.load(sys.stdin)
-    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[0])))
     run = os.path.join(folder, "trials", given["name"])
     os.makedirs(run, exist_ok=True)
     wanted = given["skip"] + given["steps"]
@@ -50,7 +50,7 @@ def main() -> int:
     return 0
 
 
-def start(given: Json, local: int, run: str, said: Any) -> "subprocess.Popen[bytes]":
+def start(given: Json, local: int, run: str, said: Any) -> processes.Process:
     """One rank with the variables that our launcher sets (onhost/supervisor/host/generation.py); dies with us."""
     threads = max(1, len(os.sched_getaffinity(0)) // given["ranks_here"])
     place = {"RANK": given["first_rank"] + local, "LOCAL_RANK": local, "WORLD_SIZE": given["ranks"]}
@@ -64,9 +64,9 @@ def start(given: Json, local: int, run: str, said: Any) -> "subprocess.Popen[byt
     kept = {"CLUSTERWRIGHT_RUN": run, "CLUSTERWRIGHT_CHECKPOINTS": run + "/checkpoints"}
     ours = {**place, **where, **here, **wires, **kept, "CLUSTERWRIGHT_CHECKPOINT_EVERY": NEVER}
     environment = {**os.environ, **{name: str(value) for name, value in ours.items()}}
-    return subprocess.Popen(
-        ["bash", "-c", given["script"]], env=environment, cwd=given["workdir"] or run, stdin=subprocess.DEVNULL,
-        stdout=said, stderr=said, start_new_session=True, preexec_fn=die_with_parent,  # noqa: PLW1509 (this process has one thread)
+    return processes.start(
+        ["bash", "-c", given["script"]], env=environment, cwd=given["workdir"] or run,
+        stdout=said, stderr=said, start_new_session=True, preexec_fn=die_with_parent,
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def waited(run: str, ranks: "List[subprocess.Popen[bytes]]", wanted: int) -> List[Json]:
+def waited(run: str, ranks: List[processes.Process], wanted: int) -> List[Json]:
     """The steps that rank 0 has written, once there are enough of them or no more will come."""
     over = None  # type: Any
     while True:
@@ -103,15 +103,13 @@ def written(run: str, kind: str = "step") -> List[Json]:
     return [event for event in map(json.loads, lines) if event["event"] == kind]
 
 
-def end(ranks: "List[subprocess.Popen[bytes]]") -> None:
+def end(ranks: List[processes.Process]) -> None:
     """All ranks, with what they have started."""
     for rank in ranks:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(rank.pid, signal.SIGKILL)
-        rank.wait()
+        processes.kill_group(rank)
 
 
-def why(ranks: "List[subprocess.Popen[bytes]]", said: str) -> str:
+def why(ranks: List[processes.Process], said: str) -> str:
     """The last line of what a rank said, or that it never called `run.step`."""
     last = said.strip().splitlines()[-1:] or ["it said nothing"]
     codes = ", ".join(str(rank.returncode) for rank in ranks)

@@ -6,11 +6,12 @@ on stdin, and its limit. The answer is `answers/NUMBER/HOST.json`. Standard libr
 
 import json
 import os
-import signal
-import subprocess
 import sys
 import time
 from typing import Any, Dict, List
+
+from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.files import write_atomic
 
 LOOK_S = 0.05
 IDLE_S = 180  # without an order for so long, whoever gives them is gone
@@ -50,32 +51,26 @@ def carry_out(folder: str, part: Json) -> Json:
     """Run the program of the part with its limit; it ends with all that it has started."""
     program = os.path.join(folder, "programs", part["program"] + ".py")
     began = time.monotonic()
-    process = subprocess.Popen(
+    done = processes.run(
         [part.get("python") or sys.executable, program],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        part["limit_s"],
+        stdin=json.dumps(part["given"]).encode(),
         env=dict(os.environ, LC_ALL="C"),  # tools speak the user's language otherwise
-    )  # fmt: skip
-    stopped = ""
-    try:
-        out, err = process.communicate(json.dumps(part["given"]).encode(), timeout=part["limit_s"])
-    except subprocess.TimeoutExpired:
-        stopped = "overran its %s s" % part["limit_s"]
-        os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
+    )
     return {
-        "code": process.returncode, "stopped": stopped, "seconds": round(time.monotonic() - began, 3),
-        "out": out[:MOST_BYTES].decode(errors="replace"), "err": err[-2000:].decode(errors="replace"),
-    }  # fmt: skip
+        "code": done.code,
+        "stopped": done.stopped.replace("overran", "overran its %s s" % part["limit_s"]),
+        "seconds": round(time.monotonic() - began, 3),
+        "out": done.out[:MOST_BYTES],
+        "err": done.err[-2000:],
+    }
 
 
 def answer(folder: str, name: str, me: str, found: Json) -> None:
     """Written whole before it has its name."""
     place = os.path.join(folder, "answers", name[: -len(".json")])
     os.makedirs(place, exist_ok=True)
-    scratch = os.path.join(place, "." + me)
-    with open(scratch, "w") as file:
-        json.dump(found, file)
-    os.rename(scratch, os.path.join(place, me + ".json"))
+    write_atomic(os.path.join(place, me + ".json"), json.dumps(found), durable=False)
 
 
 if __name__ == "__main__":

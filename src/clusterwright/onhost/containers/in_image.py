@@ -11,9 +11,10 @@ import glob
 import json
 import os
 import re
-import subprocess
 import sys
 from typing import Any, Dict, List, Optional
+
+from clusterwright.onhost.lib import processes
 
 PLACES = "/etc/clusterwright/containers.json"  # what this cluster's hosts show inside; by the role `oci`
 STATE = "/run/clusterwright-oci"
@@ -139,8 +140,8 @@ def complete(environment: Dict[str, str], host: str) -> None:
     environment["SLURMD_NODENAME"] = host
     if set(re.sub(r"\(x[0-9]+\)", "", environment.get("SLURM_STEP_TASKS_PER_NODE", "")).split(",")) != {"1"}:
         return
-    nodes = subprocess.check_output(("scontrol", "show", "hostnames", environment["SLURM_STEP_NODELIST"]))
-    number = str(nodes.decode().split().index(host))
+    nodes = processes.run(("scontrol", "show", "hostnames", environment["SLURM_STEP_NODELIST"])).out.split()
+    number = str(nodes.index(host))
     environment.update(SLURM_PROCID=number, SLURM_NODEID=number, SLURM_LOCALID="0")
     gpus = [path for path in glob.glob("/dev/nvidia[0-9]*") if is_ours(path)]
     if gpus:

@@ -8,9 +8,11 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 from typing import Any, Dict, List
+
+from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.files import replace_link
 
 Wanted = Dict[str, Any]
 
@@ -25,16 +27,16 @@ def main() -> int:
         return refuse(wanted, "%s cannot be read: %s" % (wanted["requirements"], missing))
     folder = "%s.versions/%s" % (path, digest(wanted))
     if os.path.exists(folder + "/complete"):
-        link(path, folder)
+        replace_link(path, folder)
         return 0
     shutil.rmtree(folder, ignore_errors=True)
     for argv in commands(wanted, folder):
-        if subprocess.call(argv) != 0:
+        if processes.start(argv).wait() != 0:
             shutil.rmtree(folder, ignore_errors=True)
             return refuse(wanted, "`%s` failed" % " ".join(argv))
     with open(folder + "/complete", "w"):
         pass
-    link(path, folder)
+    replace_link(path, folder)
     return 0
 
 
@@ -82,15 +84,6 @@ def commands(wanted: Wanted, folder: str) -> List[List[str]]:
         "--disable-pip-version-check",
     ]
     return made + ([pip + offline + listed + packages] if listed or packages else [])
-
-
-def link(path: str, folder: str) -> None:
-    """In one step, so that PATH is always one or the other."""
-    new = path + ".new"
-    if os.path.lexists(new):
-        os.unlink(new)
-    os.symlink(folder, new)
-    os.replace(new, path)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import secrets
-import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -16,6 +15,7 @@ from typing import Any, Dict, List
 from clusterwright.onhost.dev.home import home
 from clusterwright.onhost.dev.ports import free
 from clusterwright.onhost.dev.said import Trouble
+from clusterwright.onhost.lib import processes
 
 START_LIMIT_S = 180  # torch's neighbours on a cold file server take a minute
 ATTEMPTS = 5
@@ -77,9 +77,7 @@ class Jupyter:
         argv = [python, "-m", "jupyterlab", f"--config={self._config()}"]
         try:
             with open(self.log, "wb") as log:
-                self.process = subprocess.Popen(
-                    argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=variables, cwd=root
-                )
+                self.process = processes.start(argv, stdout=log, stderr=log, env=variables, cwd=root)
         except OSError as why:
             raise Trouble(
                 "dev-no-python", f"{python} does not run on this host: {why.strerror}",
@@ -154,7 +152,7 @@ class Jupyter:
             self.process.terminate()
             try:
                 self.process.wait(10)
-            except subprocess.TimeoutExpired:
+            except processes.TimeoutExpired:
                 self.process.kill()
         with contextlib.suppress(OSError):
             os.unlink(self._config())

@@ -5,22 +5,22 @@ The request is a line of stdin, whose end means that whoever asked has left.
 
 from __future__ import annotations
 
-import contextlib
 import getpass
 import json
 import os
 import select
 import shutil
 import stat
-import subprocess
 import sys
 import time
 from typing import Any, Dict, List, Optional, Set
 
 from clusterwright.onhost.dev.said import Trouble, heard
+from clusterwright.onhost.lib import processes
 from clusterwright.slurm.states import holds_hosts, is_pending
 
 LOOK_S = 0.2
+SLURM_S = 30
 NAME = "wright-dev-"
 KEPT = 3  # folders of sessions that have ended: their logs
 _COLUMNS = ("%i", "%u", "%T", "%M", "%l", "%j", "%Z", "%S", "%B", "%r")
@@ -120,29 +120,24 @@ def submit(session: str, files: Dict[str, str]) -> str:
     except OSError as why:
         shutil.rmtree(session, ignore_errors=True)
         raise room(session, why) from why
-    done = subprocess.run(
-        ["sbatch", "--parsable", f"--chdir={session}", f"--output={session}/job.out", f"{session}/job.sh"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-    )  # fmt: skip
-    if done.returncode:
+    done = processes.run(
+        ["sbatch", "--parsable", f"--chdir={session}", f"--output={session}/job.out", f"{session}/job.sh"]
+    )
+    if not done.ok:
         shutil.rmtree(session, ignore_errors=True)
-        said = " ".join(done.stderr.decode(errors="replace").split())
+        said = " ".join((done.err or done.stopped).split())
         raise Trouble(
             "slurm-said",
-            f"sbatch ended with {done.returncode}: {said}",
+            f"sbatch ended with {done.code}: {said}",
             "mend what Slurm says; nothing was submitted",
         )
-    return done.stdout.decode().strip().splitlines()[-1].partition(";")[0]
+    return done.out.strip().splitlines()[-1].partition(";")[0]
 
 
 def call(*argv: str) -> Optional[str]:
     """What a program of Slurm's printed; None when it failed."""
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=30, check=False
-        )  # fmt: skip
-        return done.stdout.decode(errors="replace") if done.returncode == 0 else None
-    return None
+    done = processes.run(argv, SLURM_S)
+    return done.out if done.ok else None
 
 
 def queued(*, everybody: bool = False) -> List[Dict[str, str]]:

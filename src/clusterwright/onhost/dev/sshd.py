@@ -6,15 +6,16 @@ import contextlib
 import getpass
 import os
 import shutil
-import subprocess
 import time
 from typing import Any, Dict, List
 
 from clusterwright.onhost.dev.home import home
 from clusterwright.onhost.dev.ports import answers, free
 from clusterwright.onhost.dev.said import Trouble
+from clusterwright.onhost.lib import processes
 
 START_LIMIT_S = 20
+KEYGEN_S = 30
 ATTEMPTS = 5
 LOOK_S = 0.05
 _PLACES = "/usr/sbin:/usr/local/sbin:/sbin"
@@ -53,18 +54,18 @@ class Sshd:
                 "dev-no-sshd", "this host has no sshd or no ssh-keygen", "install openssh-server there"
             )
         self.notes = list(home(self.folder).notes)
-        subprocess.run(
-            [keygen, "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", f"{self.folder}/host_key"],
-            check=True, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        made = processes.run(
+            [keygen, "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", f"{self.folder}/host_key"], KEYGEN_S
+        )
+        if not made.ok:
+            raise Trouble("dev-no-sshd", f"{keygen}: {made.reason}", f"see that {self.folder} has free space")
         for _ in range(ATTEMPTS):
             self.port = free(self.wish["port"])
             self._write_config()
             with open(self.log, "wb") as log:
-                self.process = subprocess.Popen(
-                    [program, "-D", "-e", "-f", f"{self.folder}/sshd_config"],
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                )  # fmt: skip
+                self.process = processes.start(
+                    [program, "-D", "-e", "-f", f"{self.folder}/sshd_config"], stdout=log, stderr=log
+                )
             if self._comes_up():
                 return
         raise Trouble("dev-did-not-start", f"sshd did not listen: {self._said()}", f"see {self.log}")

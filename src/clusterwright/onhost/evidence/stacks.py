@@ -11,11 +11,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from typing import Any, Dict, Iterator, List
 
+from clusterwright.onhost.lib import processes
 from clusterwright.onhost.supervisor.hang import stacks
 
 LOOKS = 3
@@ -97,12 +97,11 @@ def _asked(pid: int, path: str) -> str:
 def _spied(pid: int) -> str:
     """In the form in which Python itself writes stacks."""
     argv = ["py-spy", "dump", "--nonblocking", "--pid", str(pid)]
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=SPY_S, check=False)  # noqa: S603 (no shell)
-    except (OSError, subprocess.TimeoutExpired):
+    done = processes.run(argv, SPY_S)
+    if done.stopped:
         return ""
     return "\n".join(
-        f'  File "{one["file"]}", line {one["line"]} in {one["name"]}' for one in _SPIED.finditer(done.stdout)
+        f'  File "{one["file"]}", line {one["line"]} in {one["name"]}' for one in _SPIED.finditer(done.out)
     )
 
 

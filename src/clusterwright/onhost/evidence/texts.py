@@ -15,6 +15,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Dict, List
 
+from clusterwright.onhost.lib.safe_reader import is_regular, open_regular, parse_object, read_bytes
+
 ALL_BYTES = 48 << 20  # of all files together: seconds over a slow link
 LEAST_BYTES = 64 << 10  # of one
 DUMP_BYTES = 24 << 20  # of all dumps together; one that is larger than its share is left out
@@ -28,7 +30,7 @@ def main() -> int:
     runs, job, *named = sys.argv[1:]
     run = find(runs, job)
     paths = list(
-        dict.fromkeys([*(files_of(run) if run else ()), *(path for path in named if os.path.isfile(path))])
+        dict.fromkeys([*(files_of(run) if run else ()), *(path for path in named if is_regular(path))])
     )
     share = max(LEAST_BYTES, ALL_BYTES // max(1, len(paths)))
     texts = [{"path": path, **owner(path), "text": read(path, share)} for path in paths]
@@ -69,7 +71,7 @@ def files_of(run: str) -> Iterator[str]:
     generations = sorted(glob.glob(at + "/logs/[0-9]*"), key=_number)[-2:]
     for folder in generations:
         for path in sorted(glob.glob(glob.escape(folder) + "/**", recursive=True)):
-            if path.endswith((".out", ".err", ".log", ".stacks")) and os.path.isfile(path):
+            if path.endswith((".out", ".err", ".log", ".stacks")) and is_regular(path):
                 yield path
 
 
@@ -81,12 +83,10 @@ def dumps(run: str) -> List[Dict[str, str]]:
     found = []
     for path in sorted(paths):
         try:
-            with open(path, "rb") as file:
-                data = file.read(share + 1)
+            data = read_bytes(path, share)
         except OSError:
             continue
-        if len(data) <= share:
-            found.append({"path": path, "base64": base64.b64encode(data).decode()})
+        found.append({"path": path, "base64": base64.b64encode(data).decode()})
     return found
 
 
@@ -96,11 +96,8 @@ def events(run: str) -> list[dict[str, Any]]:
     found = []
     for path in glob.glob(os.path.join(glob.escape(run), "events", "*.jsonl")):
         for line in read(path, 4 << 20).splitlines():
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(event, dict) and event.get("event") in telling:
+            event = parse_object(line.encode())
+            if event.get("event") in telling:
                 found.append(event)
     return sorted(found, key=lambda event: float(event.get("time", 0)))
 
@@ -114,13 +111,13 @@ def owner(path: str) -> dict[str, str]:
 def read(path: str, most: int) -> str:
     """The text; of a longer one its first quarter and the rest from its end."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size <= most:
-                return file.read().decode(errors="replace")
+                return file.read(most).decode(errors="replace")
             head = file.read(most // 4)
             file.seek(size - (most - most // 4))
-            return (head + b"\n" + file.read()).decode(errors="replace")
+            return (head + b"\n" + file.read(most)).decode(errors="replace")
     except OSError:
         return ""
 

@@ -17,6 +17,7 @@ from clusterwright.onhost.exporter import collectors, server
 from clusterwright.onhost.exporter.held import Held
 from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family, counter, gauge, rendered
+from clusterwright.onhost.lib.files import write_atomic
 
 OWN = "exporter"  # the name of the text about the collectors themselves
 REST_S = 5.0  # before the server is started again
@@ -111,9 +112,7 @@ class Keeper:
         """Whole or not at all; a full disk leaves the old one, which its time stamp gives away."""
         path = os.path.join(self.settings.run, name + server.ENDING)
         try:
-            with open(f"{path}.new", "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(f"{path}.new", path)
+            write_atomic(path, text, durable=False)
         except OSError as why:
             say(f"{path} is not written: {why}")
 

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import Any, Dict
 
+from clusterwright.onhost.lib.files import write_atomic
+
 
 def read(folder: str, name: str) -> Dict[str, Any]:
     """What was kept under that name; empty where nothing can be read."""
@@ -23,11 +25,7 @@ def write(folder: str, name: str, document: Dict[str, Any]) -> bool:
     path = os.path.join(folder, f"{name}.json")
     try:
         os.makedirs(folder, exist_ok=True)
-        with open(f"{path}.new", "w", encoding="utf-8") as file:
-            json.dump(document, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(f"{path}.new", path)
+        write_atomic(path, json.dumps(document))
     except OSError as why:
         sys.stderr.write(f"{path} is not written: {why}\n")
         return False

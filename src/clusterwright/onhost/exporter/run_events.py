@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections import deque
-from typing import Any, Deque, Dict, Iterator, List, Optional
+from typing import Any, Deque, Dict, List, Optional
 
+from clusterwright.onhost.lib.safe_reader import read_part
 from clusterwright.onhost.supervisor.ledger import history
 from clusterwright.onhost.supervisor.ledger.timeline import FAULTS, STARTS
 
@@ -42,7 +42,7 @@ class RunEvents:
     def read(self) -> bool:
         """True where there was something new."""
         new = False
-        for path in sorted(_files(os.path.join(self._folder, "events")), key=_is_long):
+        for path in sorted(history.event_files(self._folder), key=_is_long):
             first = path not in self._places and _is_long(path)
             new = (self._thin(path) if first else self._piece(path)) or new
         return new
@@ -71,7 +71,7 @@ class RunEvents:
 
     def _piece(self, path: str) -> bool:
         place = self._places.get(path, 0)
-        data = _read(path, place)
+        data = _read(path, place, self._folder)
         if not data:
             return False
         whole, newline, rest = data.rpartition(b"\n")
@@ -119,38 +119,13 @@ def parsed(line: bytes) -> Optional[Event]:
     return event if isinstance(generation, int) else None
 
 
-def plain(path: str) -> bool:
-    """Whether it is a file like any other: a pipe would hold who opens it, a link may lead anywhere."""
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
-
-
-def _files(folder: str) -> Iterator[str]:
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return
-    for name in sorted(names):
-        path = os.path.join(folder, name)
-        if name.endswith(".jsonl") and plain(path):
-            yield path
-
-
 def _is_long(path: str) -> bool:
     return os.stat(path).st_size > history.WHOLE
 
 
-def _read(path: str, place: int) -> bytes:
+def _read(path: str, place: int, run: str) -> bytes:
     """The next piece; nothing of a file that cannot be read, or was cut meanwhile."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        return read_part(path, PIECE, place, inside=run)
     except OSError:
         return b""
-    try:
-        return os.pread(handle, PIECE, place)
-    except OSError:
-        return b""
-    finally:
-        os.close(handle)

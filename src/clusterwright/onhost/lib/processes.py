@@ -27,12 +27,13 @@ else:
 
 
 class Result(NamedTuple):
-    """How a program ended; `stopped` says why it could not run to its end."""
+    """How a program ended; `stopped` is why it did not run to its end: `overran`, or what kept it from starting."""
 
     code: int
     out: str
     err: str
     stopped: str = ""
+    survived: bool = False  # it was killed, and is still there: stuck in the kernel
 
     @property
     def ok(self) -> bool:
@@ -57,13 +58,14 @@ def run(
 ) -> Result:
     """Run a program to its end, to its time limit or to its output limit; then its whole process group is killed.
 
-    With `merge`, stderr comes in `out`. A program that is missing has code 127, as in a shell.
+    Without a time limit it stays in our own process group, and ends with us. With `merge`, stderr comes in `out`. A
+    program that is missing has code 127, as in a shell.
     """
+    options = {"env": env, "stdin": PIPE if stdin else DEVNULL, "stderr": STDOUT if merge else PIPE}
     try:
-        err = STDOUT if merge else PIPE
-        process = start(argv, stdin=PIPE if stdin else DEVNULL, stdout=PIPE, stderr=err, env=env)
+        process = start(argv, stdout=PIPE, start_new_session=timeout_s is not None, **options)
     except OSError as why:
-        return Result(NOT_STARTED, "", "", "%s: %s" % (argv[0], why.strerror or why))
+        return Result(NOT_STARTED, "", "", why.strerror or str(why))
     try:
         return collect(process, timeout_s, stdin=stdin, limit=limit)
     except BaseException:
@@ -72,13 +74,12 @@ def run(
 
 
 def start(argv: Sequence[str], **options: Any) -> Process:
-    """Start a program that runs beside us: in a session of its own, without our stdin, unless the options differ.
+    """Start a program that runs beside us, without our stdin unless the options (of Popen) say otherwise.
 
     Raises:
         OSError: it is not there, or cannot be run.
     """
     options.setdefault("stdin", DEVNULL)
-    options.setdefault("start_new_session", True)
     return subprocess.Popen(list(argv), **options)
 
 
@@ -95,21 +96,27 @@ def collect(
         _read(parts, end, limit)
         code = process.wait(_left(end))
     except subprocess.TimeoutExpired:
-        stopped, code = "timed out after %g s" % (timeout_s or 0), TIMED_OUT
+        stopped, code = "overran", TIMED_OUT
     except OverflowError:
-        stopped, code = "printed more than %d bytes" % limit, TOO_MUCH
-    if stopped and not kill_group(process):
-        stopped += ", and still was there %g s after it was killed" % KILL_S
+        stopped, code = "printed too much", TOO_MUCH
+    survived = bool(stopped) and not kill_group(process)
     out, err = (b"".join(parts.get(pipe, ()))[:limit] for pipe in (process.stdout, process.stderr))
     for pipe in parts:
         pipe.close()
-    return Result(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), stopped)
+    texts = out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+    return Result(code, *texts, stopped=stopped, survived=survived)
 
 
 def kill_group(process: Process) -> bool:
-    """End a program and all that it has started; False when it is still there soon after (stuck in the kernel)."""
+    """End a program and its process group; False when it is still there soon after (stuck in the kernel).
+
+    One that is in our own group is ended alone.
+    """
     try:
-        os.killpg(process.pid, signal.SIGKILL)
+        if os.getpgid(process.pid) == process.pid:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
     except ProcessLookupError:
         pass
     try:

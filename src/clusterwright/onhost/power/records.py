@@ -1,8 +1,9 @@
 """What is remembered of each host between two looks, on disk, so that a new start of ours goes on where it was."""
 
 import json
-import os
 from typing import Any, Dict, List, Optional
+
+from clusterwright.onhost.lib.files import write_atomic
 
 
 class Record:
@@ -44,9 +45,5 @@ class Records:
         text = json.dumps({host: vars(record) for host, record in self.of.items()})
         if text == self.written:
             return
-        with open(self.path + ".new", "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(self.path + ".new", self.path)
+        write_atomic(self.path, text)
         self.written = text

@@ -1,8 +1,8 @@
 """What Slurm says of its hosts, and what it is told of them."""
 
-import subprocess
 from typing import Dict, List, Optional
 
+from clusterwright.onhost.lib import processes
 from clusterwright.slurm.nodes import Node, parse_nodes
 
 LIMIT_S = 20
@@ -22,14 +22,7 @@ def update(hosts: List[str], *words: str) -> str:
 
 def _run(argv: List[str], complaint: bool = False) -> Optional[str]:
     """What it prints; with `complaint`, only where it fails."""
-    try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S,
-            check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as why:
-        return str(why) if complaint else None
-    out = done.stdout.decode(errors="replace")
+    done = processes.run(argv, LIMIT_S, merge=True)
     if complaint:
-        return (out or "scontrol failed") if done.returncode else ""
-    return out if done.returncode == 0 else None
+        return "" if done.ok else (done.stopped or done.out or "scontrol failed")
+    return done.out if done.ok else None

@@ -2,9 +2,10 @@
 
 import json
 import re
-import subprocess
 import sys
 from typing import Any, Dict
+
+from clusterwright.onhost.lib import processes
 
 JOB = re.compile(r"/job_(\d+)(/|$)", re.MULTILINE)
 WORDS = ["nvidia-smi", "--query-compute-apps=gpu_uuid,pid,used_gpu_memory", "--format=csv,noheader,nounits"]
@@ -29,18 +30,16 @@ def process(line: str) -> Dict[str, Any]:
 
 def main() -> None:
     """Ask, look up, print."""
-    try:
-        done = subprocess.run(WORDS, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    except OSError as why:
-        json.dump(
-            {"absent": True, "code": 127, "said": why.strerror or str(why), "processes": []}, sys.stdout
-        )
+    done = processes.run(WORDS, merge=True)
+    if done.stopped:
+        json.dump({"absent": True, "code": done.code, "said": done.stopped, "processes": []}, sys.stdout)
         return
-    lines = done.stdout.decode(errors="replace").splitlines()
+    lines = done.out.splitlines()
     rows = [line for line in lines if line.startswith(("GPU-", "MIG-"))]
     said = [line for line in lines if line.strip() and line not in rows]
     found = [process(line) for line in rows]
-    json.dump({"code": done.returncode, "said": " ".join(said), "processes": found}, sys.stdout)
+    json.dump({"code": done.code, "said": " ".join(said), "processes": found}, sys.stdout)
 
 
-main()
+if __name__ == "__main__":
+    main()

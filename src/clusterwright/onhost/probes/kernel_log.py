@@ -7,10 +7,11 @@ the first argument, the latest ones where they are many.
 import glob
 import json
 import re
-import subprocess
 import sys
 import time
 from typing import Any, Dict, Iterator, List, Tuple
+
+from clusterwright.onhost.lib import processes
 
 Row = Tuple[float, int, str]
 
@@ -22,7 +23,7 @@ WARNING = 4  # syslog(2)
 def run(argv: List[str]) -> Iterator[str]:
     """The lines that a program prints; none where it cannot be run."""
     try:
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process = processes.start(argv, stdout=processes.PIPE, stderr=processes.DEVNULL)
     except OSError:
         return
     out: Any = process.stdout
@@ -101,4 +102,5 @@ def main() -> None:
     json.dump(dict(whole, left_out=count - len(kept), minors=minors()), sys.stdout)
 
 
-main()
+if __name__ == "__main__":
+    main()

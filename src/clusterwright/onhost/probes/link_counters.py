@@ -11,6 +11,8 @@ import sys
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
+from clusterwright.onhost.lib.files import write_atomic
+
 KEPT, TREE = "/run/clusterwright/link-counters.json", "/sys/class"
 KEPT_S, MOST_S = 3600.0, 86400.0  # how long a reading is compared with; one older than that is another story
 APART_S = 2.0
@@ -69,12 +71,9 @@ def kept(path: str, now: float) -> Optional[Dict[str, Any]]:
 
 def keep(path: str, found: Dict[str, Any]) -> None:
     """The next pass finds this one; nobody but root may write there."""
-    scratch = "%s.%d" % (path, os.getpid())
     try:
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-        with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as file:
-            json.dump(found, file)
-        os.replace(scratch, path)
+        write_atomic(path, json.dumps(found), mode=0o600, durable=False)
     except OSError:
         pass  # a full or read-only disk is another check's finding; the next pass reads twice again
 
@@ -94,4 +93,5 @@ def main() -> None:
     sys.stdout.write(json.dumps({"before": before, "now": now}) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

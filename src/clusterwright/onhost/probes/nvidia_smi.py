@@ -8,10 +8,11 @@ only. Where a GPU that is lost stops the query for all, each GPU is asked for by
 
 import json
 import re
-import subprocess
 import sys
 import time
 from typing import Any, Dict, List, Optional, Tuple
+
+from clusterwright.onhost.lib import processes
 
 REFUSED = re.compile(r'Field "([^"]+)" is not a valid field')
 LOST = re.compile(r"Unable to determine the device handle|GPU is lost|No devices were found", re.IGNORECASE)
@@ -22,13 +23,17 @@ ROWS = "remapped_rows."  # before driver 570 these have a query of their own
 END = time.monotonic() + LIMIT_S
 
 
+class StoppedError(Exception):
+    """It is not there, or gives no answer in time."""
+
+
 def run(arguments: List[str]) -> Tuple[int, str]:
     """Exit code and all that nvidia-smi printed."""
-    done = subprocess.run(
-        ["nvidia-smi", "--format=csv,noheader,nounits"] + arguments,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=max(1.0, END - time.monotonic()),
-    )  # fmt: skip
-    return done.returncode, done.stdout.decode(errors="replace")
+    argv = ["nvidia-smi", "--format=csv,noheader,nounits"] + arguments
+    done = processes.run(argv, max(1.0, END - time.monotonic()), merge=True)
+    if done.stopped:
+        raise StoppedError(done)
+    return done.code, done.out
 
 
 def query(switch: str, fields: List[List[str]], chosen: Optional[int] = None) -> Dict[str, Any]:
@@ -84,15 +89,15 @@ def main() -> None:
         if LOST.search(" ".join(found["said"])) and not found["rows"] and count:
             found = one_by_one(fields, count)
         with_rows(found, fields)
-    except OSError as why:
-        found = {"code": 127, "rows": [], "said": [why.strerror or str(why)], "absent": True}
-    except subprocess.TimeoutExpired:
-        found = {
-            "code": 124,
-            "rows": [],
-            "said": ["nvidia-smi gave no answer in %g s: the driver hangs" % LIMIT_S],
-        }
+    except StoppedError as why:
+        (done,) = why.args
+        found = {"code": done.code, "rows": [], "said": [done.stopped]}
+        if done.code == processes.NOT_STARTED:
+            found["absent"] = True
+        elif done.code == processes.TIMED_OUT:
+            found["said"] = ["nvidia-smi gave no answer in %g s: the driver hangs" % LIMIT_S]
     json.dump(found, sys.stdout)
 
 
-main()
+if __name__ == "__main__":
+    main()

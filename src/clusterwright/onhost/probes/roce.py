@@ -5,9 +5,10 @@ Arguments: the file that says which port is on which network, and the root of /s
 
 import json
 import os
-import subprocess
 import sys
 from typing import Dict
+
+from clusterwright.onhost.lib import processes
 
 PORTS, ROOT = "/etc/clusterwright/rdma-ports", ""
 LIMIT_S = 3
@@ -24,14 +25,8 @@ def read(path: str) -> str:
 
 def said(*argv: str) -> str:
     """What a command prints; nothing where it is missing, refuses or hangs."""
-    try:
-        done = subprocess.run(
-            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=LIMIT_S,
-            check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    done = processes.run(argv, LIMIT_S)
+    return done.out.strip() if done.ok else ""
 
 
 def one(root: str, line: str) -> Dict[str, str]:
@@ -61,4 +56,5 @@ def main() -> None:
     sys.stdout.write(json.dumps([one(root, line) for line in lines]) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,21 +2,22 @@
 
 import json
 import re
-import subprocess
 import sys
+
+from clusterwright.onhost.lib import processes
 
 
 def words(credential: str) -> str:
     """Munge's verdict on one credential."""
-    done = subprocess.run(
-        ["unmunge"],
-        input=credential.encode(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
-    found = re.search(r"STATUS:\s+(.*?)\s*\(\d+\)", done.stdout.decode(errors="replace"))
-    return found.group(1) if found else done.stderr.decode(errors="replace").strip() or "unmunge said nothing"
+    done = processes.run(["unmunge"], stdin=credential.encode())
+    found = re.search(r"STATUS:\s+(.*?)\s*\(\d+\)", done.out)
+    return found.group(1) if found else done.err.strip() or done.stopped or "unmunge said nothing"
 
 
-json.dump({host: words(text) for host, text in json.load(sys.stdin).items()}, sys.stdout)
+def main() -> None:
+    """Ask of each, print."""
+    json.dump({host: words(text) for host, text in json.load(sys.stdin).items()}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -122,10 +122,10 @@ def strangers(rows: List[Json], have: Rows, ours: Iterable[Key]) -> List[str]:
 def in_use() -> List[Dict[str, str]]:
     """User, account and qos of each job that waits or runs; nothing can be told where squeue does not answer."""
     done = run(["squeue", "--noheader", "--format=%u|%a|%q"], 20)
-    if done.returncode != 0:
+    if done.code != 0:
         return [{"user": "*", "account": "*", "qos": "*"}]
     names = ("user", "account", "qos")
-    return [dict(zip(names, line.split("|"))) for line in str(done.stdout).split()]
+    return [dict(zip(names, line.split("|"))) for line in done.out.split()]
 
 
 def jobs_of(key: Key, jobs: List[Dict[str, str]]) -> int:

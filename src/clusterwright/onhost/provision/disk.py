@@ -7,6 +7,7 @@ import os
 import stat
 from hashlib import sha256
 
+from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.provision.host import Json, read
 
 
@@ -28,17 +29,7 @@ def state_of(path: str) -> Json:
 
 def write_private(path: str, data: bytes) -> None:
     """A file for root's eyes, whole or not at all."""
-    scratch = path + ".wright-new"
-    try:
-        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, path)
-    finally:
-        if os.path.lexists(scratch):
-            os.unlink(scratch)
-    sync_folder(os.path.dirname(path))
+    write_atomic(path, data, mode=0o600)
 
 
 def sync_disk(path: str) -> None:
@@ -50,14 +41,5 @@ def sync_disk(path: str) -> None:
         syncfs = getattr(ctypes.CDLL(None), "syncfs", None)
         if syncfs is None or syncfs(handle) != 0:
             os.sync()
-    finally:
-        os.close(handle)
-
-
-def sync_folder(folder: str) -> None:
-    """A rename lasts only when its folder is on disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
     finally:
         os.close(handle)

@@ -13,6 +13,7 @@ import pwd
 import re
 from typing import List, Optional
 
+from clusterwright.onhost.lib.files import SCRATCH, replace_link, replacing
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read, run
 
@@ -132,25 +133,17 @@ def is_gentle(pattern: str, old: bytes, new: bytes) -> bool:
 def do_file(host: Host, resource: Json) -> None:
     """Written beside the target with owner and mode, validated, renamed over it: old or new, never half."""
     path = host.at(resource["path"])
-    folder, name = os.path.split(path)
+    folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
-    scratch = os.path.join(folder, f".{name}.wright-{os.getpid()}")
-    handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content_of(resource))
-            file.flush()
-            set_rights(scratch, resource)
-            if os.path.exists(path):  # something may read it at once when the host comes back from a crash
-                os.fsync(file.fileno())
+    lasts = os.path.exists(path)  # something may read it at once when the host comes back from a crash
+    with replacing(path, mode=resource["mode"], durable=lasts) as file:
+        file.write(content_of(resource))
+        file.flush()
+        set_rights(file.name, resource)
         if resource["validate"] and is_there(resource["validate"][0]):
-            accept(resource, scratch)
-        os.replace(scratch, path)
-        relabel(host, path)
-        host.touched.add(folder)
-    finally:
-        if os.path.exists(scratch):
-            os.unlink(scratch)
+            accept(resource, file.name)
+    relabel(host, path)
+    host.touched.add(folder)
 
 
 def relabel(host: Host, path: str) -> None:
@@ -168,8 +161,8 @@ def is_there(program: str) -> bool:
 def accept(resource: Json, scratch: str) -> None:
     """Its own program must take the new file, before it takes its place."""
     done = run([word.replace("{}", scratch) for word in resource["validate"]])
-    if done.returncode != 0:
-        words = str(done.stdout).strip().replace(scratch, resource["path"])
+    if done.code != 0:
+        words = done.out.strip().replace(scratch, resource["path"])
         raise ChangeError(f"`{' '.join(resource['validate'])}` refuses it:\n{words}")
 
 
@@ -194,11 +187,11 @@ def try_out(host: Host, trial: Json) -> None:
                     file.write(content_of(resource))
                 set_rights(path, resource)
         done = run([word.replace("{}", folder) for word in trial["argv"]], TRIAL_S)
-        if done.returncode != 0:
-            words = str(done.stdout).strip().replace(folder, "SCRATCH")
+        if done.code != 0:
+            words = done.out.strip().replace(folder, "SCRATCH")
             raise ChangeError(f"{trial['name']} refuses the new files, and nothing was changed:\n{words}")
-        if done.stdout.strip():  # why it could not be tried
-            host.notes.append(f"{trial['name']}: {done.stdout.strip()}")
+        if done.out.strip():  # why it could not be tried
+            host.notes.append(f"{trial['name']}: {done.out.strip()}")
     finally:
         shutil.rmtree(folder)
 
@@ -212,7 +205,7 @@ def sweep(host: Host) -> None:
         folder, last = os.path.split(host.at(path))
         if kind in ("file", "symlink") and os.path.isdir(folder):
             for entry in os.listdir(folder):
-                if entry.startswith(f".{last}.wright-") or entry == last + ".wright-link":
+                if entry.startswith(f".{last}{SCRATCH}"):
                     os.unlink(os.path.join(folder, entry))
     for entry in os.listdir(host.at(STATE)):
         if entry.startswith(TRIAL):
@@ -249,10 +242,6 @@ def look_symlink(host: Host, resource: Json) -> Optional[Json]:
 def do_symlink(host: Host, resource: Json) -> None:
     """Made beside the target and renamed over it."""
     path = host.at(resource["path"])
-    scratch = path + ".wright-link"
-    if os.path.lexists(scratch):
-        os.unlink(scratch)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    os.symlink(resource["target"], scratch)
-    os.replace(scratch, path)
+    replace_link(path, resource["target"])
     relabel(host, path)

@@ -5,8 +5,9 @@ Standard library only, Python 3.6 or later.
 
 import json
 import os
-import subprocess
 from typing import Any, Dict, List, Optional, Set
+
+from clusterwright.onhost.lib import processes
 
 STATE = "/var/lib/clusterwright"
 COMMAND_S = 300  # one call starts all units of a host, each within systemd's own limit of 90 s
@@ -89,27 +90,16 @@ def whole_json(line: str) -> Json:
         return {}
 
 
-def run(argv: List[str], limit: int = COMMAND_S) -> "subprocess.CompletedProcess[str]":
-    """Run a command; what it says comes in English and in one stream."""
-    try:
-        return subprocess.run(
-            argv,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            universal_newlines=True,
-            timeout=limit,
-            env=dict(os.environ, **ENVIRONMENT),
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as why:
-        return subprocess.CompletedProcess(argv, 127, str(why))
+def run(argv: List[str], limit: int = COMMAND_S) -> processes.Result:
+    """Run a command; what it prints comes in English and in one stream."""
+    done = processes.run(argv, limit, env=dict(os.environ, **ENVIRONMENT), merge=True)
+    return done._replace(out=f"{argv[0]}: {done.stopped}") if done.stopped else done
 
 
 def must(argv: List[str], limit: int = COMMAND_S) -> str:
     """Run a command that has to end well; else its own last lines are the reason."""
     done = run(argv, limit)
-    if done.returncode != 0:
-        last = "\n".join(str(done.stdout).strip().splitlines()[-8:])
-        raise ChangeError(f"`{' '.join(argv)}` ended with {done.returncode}:\n{last}")
-    return str(done.stdout)
+    if not done.ok:
+        last = "\n".join(done.out.strip().splitlines()[-8:])
+        raise ChangeError(f"`{' '.join(argv)}` ended with {done.code}:\n{last}")
+    return done.out

@@ -10,6 +10,7 @@ import re
 import time
 from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
+from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import write_private
 from clusterwright.onhost.provision.host import STATE, Host, Json, must, read, run
@@ -142,7 +143,7 @@ def apt_get(todo: List[Json]) -> None:
     names = [package["name"] + (f"={package['version']}*" if package["version"] else "") for package in todo]
     over = ["--allow-change-held-packages"] if any(package["version"] for package in todo) else []
     argv = ["apt-get", "install", "-y", "--no-install-recommends", *APT, *over, *names]
-    if run(argv, INSTALL_S).returncode != 0:
+    if run(argv, INSTALL_S).code != 0:
         refresh()
         must(argv, INSTALL_S)
 
@@ -152,9 +153,9 @@ def refresh() -> None:
     end = time.monotonic() + LOCKED_S
     while True:
         done = run(["apt-get", "update"], INSTALL_S)
-        if done.returncode == 0:
+        if done.code == 0:
             return
-        if "Could not get lock" not in str(done.stdout) or time.monotonic() > end:
+        if "Could not get lock" not in done.out or time.monotonic() > end:
             must(["apt-get", "update"], INSTALL_S)
             return
         time.sleep(1)
@@ -210,7 +211,7 @@ def hold_by_dpkg(names: List[str]) -> None:
 
     It also knows which package is meant where several architectures have one of the name, and dpkg refuses.
     """
-    if run(["sh", "-c", 'printf "%s hold\\n" "$@" | dpkg --set-selections', "sh", *names]).returncode != 0:
+    if run(["sh", "-c", 'printf "%s hold\\n" "$@" | dpkg --set-selections', "sh", *names]).code != 0:
         must(["apt-mark", "hold", *names])
 
 
@@ -229,6 +230,4 @@ def do_hold(host: Host, resource: Json) -> None:
     kept = [line for line in old if not any(re.match(re.escape(name) + r"-\d+:", line) for name in names)]
     lines = kept + [f"{name}-{there[name][0]}.*" for name in names]
     os.makedirs(os.path.dirname(host.at(LOCKS)), exist_ok=True)
-    with open(host.at(LOCKS) + ".wright-new", "w") as file:
-        file.write("\n".join(lines) + "\n")
-    os.replace(host.at(LOCKS) + ".wright-new", host.at(LOCKS))
+    write_atomic(host.at(LOCKS), "\n".join(lines) + "\n", mode=0o644)

@@ -58,10 +58,10 @@ def do(rows: List[Json], ours: List[Key]) -> None:
 def shown() -> Optional[Dict[str, Dict[str, str]]]:
     """Every reservation by name; None where slurmctld does not answer."""
     done = run(["scontrol", "--oneliner", "show", "reservation"], 20)
-    if done.returncode != 0:
+    if done.code != 0:
         return None
     found = {}
-    for text in str(done.stdout).splitlines():
+    for text in done.out.splitlines():
         fields = dict(re.findall(r"(?:^|\s)([A-Za-z]+)=(\S*)", text))
         if "ReservationName" in fields:
             found[fields["ReservationName"]] = fields

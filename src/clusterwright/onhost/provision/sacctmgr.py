@@ -6,11 +6,11 @@ for slurmdbd (22.05: every answer waits for a delayed TCP acknowledgement), so c
 
 import os
 import socket
-import subprocess
 import tempfile
 import time
 from typing import Dict, List, Tuple
 
+from clusterwright.onhost.lib import processes
 from clusterwright.onhost.provision.host import ENVIRONMENT, ChangeError
 
 READY_S = 30  # slurmdbd makes its tables in 0.7 s; its first start finds a busy host
@@ -28,7 +28,7 @@ SHOWN = {
     "user": ("User", "DefaultAccount", "AdminLevel"),
 }  # fmt: skip
 
-Call = Tuple[List[str], "subprocess.Popen[str]"]  # its words, and itself
+Call = Tuple[List[str], processes.Process]  # its words, and itself
 Asked = Dict[str, Call]
 
 
@@ -48,12 +48,10 @@ def answers(address: str, port: str, patience_s: float) -> str:
 
 def start(argv: List[str]) -> Call:
     """A call under way."""
-    return argv, subprocess.Popen(
+    return argv, processes.start(
         ["sacctmgr", *argv],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        universal_newlines=True,
+        stdout=processes.PIPE,
+        stderr=processes.STDOUT,
         env=dict(os.environ, **ENVIRONMENT),
     )
 
@@ -61,15 +59,12 @@ def start(argv: List[str]) -> Call:
 def finish(call: Call) -> str:
     """What it said; a call that did not end well is an error with its words."""
     argv, process = call
-    try:
-        said = process.communicate(timeout=CALL_S)[0]
-    except subprocess.TimeoutExpired:
-        process.kill()
-        said = process.communicate()[0] + f"no answer after {CALL_S} s"
-    if process.returncode != 0:
+    done = processes.collect(process, CALL_S)
+    if not done.ok:
+        said = done.out + (f"no answer after {CALL_S} s" if done.stopped else "")
         last = "\n".join(said.strip().splitlines()[-8:])
-        raise ChangeError(f"`sacctmgr {' '.join(argv)}` ended with {process.returncode}:\n{last}", "host")
-    return str(said)
+        raise ChangeError(f"`sacctmgr {' '.join(argv)}` ended with {done.code}:\n{last}", "host")
+    return done.out
 
 
 def ask(cluster: str) -> Asked:

@@ -69,7 +69,7 @@ def refreshed(host: Host) -> str:
     """Fresh lists; what apt says of repositories that it could not read is no error yet: another may do."""
     if packages.has_dnf(host):
         return ""
-    return str(run(["apt-get", "update"], packages.INSTALL_S).stdout)
+    return run(["apt-get", "update"], packages.INSTALL_S).out
 
 
 class HeldError(ChangeError):
@@ -147,7 +147,7 @@ def apt_argv(todo: List[Json]) -> List[str]:
 
 def exact(package: Json) -> str:
     """The newest version that is of that release, with its epoch and the packager's own number."""
-    rows = str(run(["apt-cache", "madison", package["name"]]).stdout).splitlines()
+    rows = run(["apt-cache", "madison", package["name"]]).out.splitlines()
     known = {row.split("|")[1].strip(): row.split("|")[2].split()[0] for row in rows if row.count("|") > 1}
     for version in known:
         if packages.fits(version, package["version"]) and package["built_for"] in version:

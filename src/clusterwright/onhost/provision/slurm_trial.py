@@ -7,19 +7,18 @@ What it cannot see: accounts, limits and qualities of service, which would need 
 answer; whether munge's key is right. Nothing of the running daemons is touched: own ports, state, spool and pid.
 """
 
-import contextlib
 import ctypes
 import fcntl
 import os
 import re
 import shutil
-import signal
 import socket
 import struct
-import subprocess
 import sys
 import time
 from typing import List, Optional
+
+from clusterwright.onhost.lib import processes
 
 # All of it took 0.25 s with 22.05, and 0.6 to 1.2 s with 22.05 to 26.05 on 2 cores with 30 processes waiting.
 LIMIT_S = 6.0
@@ -149,9 +148,7 @@ def own_name() -> str:
 def watch(argv: List[str], folder: str) -> int:
     """Until it is up, has ended, or its time is over."""
     with open(os.path.join(folder, "said"), "wb") as said:
-        process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
-        )
+        process = processes.start(argv, stdout=said, stderr=said, start_new_session=True)
     limit = time.monotonic() + LIMIT_S
     try:
         while time.monotonic() < limit:
@@ -163,14 +160,8 @@ def watch(argv: List[str], folder: str) -> int:
             time.sleep(0.02)
         return refused(folder, f"it was not up after {LIMIT_S:g} s")
     finally:
-        end(process)
-
-
-def end(process: "subprocess.Popen[bytes]") -> None:
-    """It and what it started, at once: a slurmd that is asked to end would tidy up control groups of the real one."""
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+        # At once: a slurmd that is asked to end would tidy up control groups of the real one.
+        processes.kill_group(process)
 
 
 def words(folder: str) -> str:

@@ -11,7 +11,8 @@ import json
 import os
 from typing import List, Optional
 
-from clusterwright.onhost.provision.disk import state_of, sync_disk, sync_folder, write_private
+from clusterwright.onhost.lib.files import sync_folder
+from clusterwright.onhost.provision.disk import state_of, sync_disk, write_private
 from clusterwright.onhost.provision.host import STATE, Host, Json, read, whole_json
 
 UNDO = STATE + "/undo"

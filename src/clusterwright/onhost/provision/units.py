@@ -104,7 +104,7 @@ def do_units(
 def ask_for(verb: str, names: List[str]) -> str:
     """What systemctl said where it failed; one unit that fails does not keep it from the others."""
     done = run(["systemctl", verb, "--", *names]) if names else None
-    return str(done.stdout) if done is not None and done.returncode != 0 else ""
+    return done.out if done is not None and done.code != 0 else ""
 
 
 def expect_running(
@@ -119,7 +119,7 @@ def expect_running(
         states = show(names)
     for name, state in states.items():
         if state.get("ActiveState") != "active":
-            log = run(["journalctl", "--no-pager", "--lines", "8", "--output", "cat", "--unit", name]).stdout
+            log = run(["journalctl", "--no-pager", "--lines", "8", "--output", "cat", "--unit", name]).out
             words = f"{name} is {state.get('ActiveState')} after its start; its last words:\n{log}"
             if name not in alone:
                 raise ChangeError(words)

@@ -16,6 +16,9 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List
 
+from clusterwright.onhost.lib.json_lines import read_lines
+from clusterwright.onhost.lib.safe_reader import list_folder, read_object, read_text
+
 Row = Dict[str, Any]
 STEP = re.compile(r"step-(\d{8,})")
 MANIFEST, MARKS = "manifest.json", "verified.jsonl"
@@ -75,7 +78,7 @@ def checkpoints_of(where: Path) -> Path:
             f"{where} is no folder",
             "name a run, its folder, or a folder of checkpoints",
         )
-    record = read_json(where / "job.json")
+    record = read_object(where / "job.json")
     if record or (where / "checkpoints").is_dir():
         said = record.get("job", {}).get("checkpoint", {}).get("folder")
         where = Path(said or where / "checkpoints")
@@ -91,7 +94,7 @@ def checkpoints_of(where: Path) -> Path:
 
 def step_names(folder: Path) -> List[str]:
     """Names of the folders of steps, the newest first."""
-    found = [STEP.fullmatch(name) for name in names_in(folder)]
+    found = [STEP.fullmatch(name) for name in list_folder(folder)]
     return [match[0] for match in sorted(filter(None, found), key=lambda match: -int(match[1]))]
 
 
@@ -119,7 +122,7 @@ def about(path: Path, marks: Dict[str, Row]) -> Row:
 def read_manifest(path: Path) -> Any:
     """The words of a manifest, and what is wrong with it."""
     try:
-        words = json.loads((path / MANIFEST).read_text())
+        words = json.loads(read_text(path / MANIFEST))
         rest = {name: word for name, word in words.items() if name != "sha256"}
         whole = words["sha256"] == hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
         sizes = [(part["file"], part["bytes"]) for part in words["parts"]]
@@ -160,7 +163,7 @@ def fates(rows: List[Row], kept: int) -> List[str]:
 
 def kept_of(folder: Path) -> int:
     """How many checkpoints the run keeps."""
-    job = read_json(folder.parent / "job.json").get("job", {})
+    job = read_object(folder.parent / "job.json").get("job", {})
     return max(2, int(job.get("checkpoint", {}).get("keep", KEPT)))
 
 
@@ -176,7 +179,7 @@ def best_of(rows: List[Row]) -> Any:
 def partial_saves(folder: Path) -> List[Row]:
     """What saves have begun and not finished, and removals; the next generation clears them."""
     found = []
-    for name in sorted(names_in(folder)):
+    for name in sorted(list_folder(folder)):
         if name.startswith(".partial-"):
             sizes = [path.stat().st_size for path in (folder / name).rglob("*") if path.is_file()]
             if sizes:  # a training that runs has an empty one, for its next save
@@ -268,7 +271,7 @@ def runtime(*names: str) -> List[Any]:
 
 def note(folder: Path, row: Row) -> bool:
     """Append the outcome to the folder's notes; False when that is not allowed here."""
-    words = read_json(folder / row["name"] / MANIFEST)
+    words = read_object(folder / row["name"] / MANIFEST)
     line = {
         "name": row["name"],
         "manifest": words.get("sha256"),
@@ -287,33 +290,9 @@ def note(folder: Path, row: Row) -> bool:
 def read_marks(folder: Path) -> Dict[str, Row]:
     """The newest note of each checkpoint."""
     try:
-        lines = (folder / MARKS).read_text().splitlines()
+        return {entry["name"]: entry for entry in read_lines(folder / MARKS)}
     except OSError:
         return {}
-    notes = []
-    for line in lines:
-        try:
-            notes.append(json.loads(line))
-        except ValueError:  # torn by a full disk
-            continue
-    return {entry["name"]: entry for entry in notes}
-
-
-def read_json(path: Path) -> Row:
-    """The object; empty when there is none."""
-    try:
-        document = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
-def names_in(folder: Path) -> List[str]:
-    """Names in a folder; none when it is not there."""
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []
 
 
 ACTS: Dict[str, Callable[..., Row]] = {"list": listing, "verify": verify, "convert": convert}

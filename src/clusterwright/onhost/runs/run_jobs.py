@@ -6,7 +6,6 @@ This file is sent with its neighbours to `python3 -` on the control host, so tha
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import re
@@ -14,10 +13,19 @@ import sys
 import time
 from typing import Any, Dict, List
 
+from clusterwright.onhost.lib.safe_reader import (
+    list_folder,
+    parse_object,
+    read_object,
+    read_part,
+    text_or_empty,
+)
 from clusterwright.onhost.runs import run_series, run_status
-from clusterwright.onhost.runs.run_files import call, in_queue, names_in, read_json, read_line, read_text
+from clusterwright.onhost.runs.run_files import call, in_queue
 from clusterwright.onhost.runs.run_logs import LOOK_S, Follow
+from clusterwright.onhost.supervisor.ledger import history
 
+TAIL = 8192  # bytes at the end of a file, in which the last step is found
 RECENT = 10  # ended runs that are listed
 NO_RUN = 69  # sysexits.h EX_UNAVAILABLE
 
@@ -78,12 +86,10 @@ def find(runs: str, what: str) -> str:
 
 def job_ids(run: str) -> List[str]:
     """Ids of the jobs of the run, in the order in which they were submitted."""
-    ids = read_text(os.path.join(run, "jobs")).split()
-    for path in sorted(
-        glob.glob(os.path.join(glob.escape(run), "chain", "[0-9]*")),
-        key=lambda path: int(os.path.basename(path)),
-    ):
-        ids += [text for text in read_text(path).split() if text not in ids]
+    ids = text_or_empty(os.path.join(run, "jobs")).split()
+    chain = os.path.join(run, "chain")
+    for number in sorted(int(name) for name in list_folder(chain) if name.isdigit()):
+        ids += [text for text in text_or_empty(os.path.join(chain, str(number))).split() if text not in ids]
     return ids
 
 
@@ -96,26 +102,24 @@ def list_runs(runs: str) -> List[Dict[str, Any]]:
 
 def about(run: str) -> Dict[str, Any]:
     """What a run's folder says about it."""
-    steps = [name[5:] for name in names_in(os.path.join(run, "checkpoints")) if name.startswith("step-")]
-    generations = [int(name) for name in names_in(os.path.join(run, "logs")) if name.isdigit()]
+    steps = [name[5:] for name in list_folder(os.path.join(run, "checkpoints")) if name.startswith("step-")]
+    generations = [int(name) for name in list_folder(os.path.join(run, "logs")) if name.isdigit()]
     return {
         "run": os.path.basename(run),
         "jobs": job_ids(run),
         "generation": max(generations, default=0),
         "checkpoint": max((int(step) for step in steps if step.isdigit()), default=None),
         "step": last_step(run),
-        "ended": read_json(os.path.join(run, "ended.json")),
+        "ended": read_object(os.path.join(run, "ended.json")),
     }
 
 
 def last_step(run: str) -> Any:
     """The newest `step` event; only the end of each file is read, since a long run writes millions of lines."""
     found = []
-    for path in glob.glob(os.path.join(glob.escape(run), "events", "*.jsonl")):
-        with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - 8192))
-            lines = file.read().splitlines()
-        events = [event for event in map(read_line, lines) if event.get("event") == "step"]
+    for path in history.event_files(run):
+        lines = read_part(path, TAIL, -TAIL).splitlines()
+        events = [event for event in map(parse_object, lines) if event.get("event") == "step"]
         found += [(event.get("time", 0), event.get("step")) for event in events[-1:]]
     return max(found)[1] if found else None
 

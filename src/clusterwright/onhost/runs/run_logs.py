@@ -10,9 +10,10 @@ import sys
 import time
 from typing import Dict, Iterator, List, Tuple
 
+from clusterwright.onhost.lib.safe_reader import UnsafeFileError, is_regular, read_object, read_part
 from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.runs.merged_logs import JOB, Chunk, merge, prefix, split
-from clusterwright.onhost.runs.run_files import in_queue, read_json
+from clusterwright.onhost.runs.run_files import in_queue
 
 LOOK_S = 0.3  # how often files are looked at: a person sees no difference, a listing of a run takes 1 ms
 SOON_S = 0.05  # when the run is about to end: who follows it leaves with it
@@ -41,7 +42,7 @@ class Follow:
     def show(self, *, live: bool) -> int:
         """Until the run has ended, or once; the run's outcome as an exit code."""
         while True:
-            ended = read_json(
+            ended = read_object(
                 os.path.join(self.run, "ended.json")
             )  # read first: what it ended with is then there
             closed = not live or self._closed()
@@ -76,9 +77,10 @@ class Follow:
         return bool(chunks)
 
     def _new(self, path: str, who: str) -> List[Chunk]:
-        with open(path, "rb") as file:
-            file.seek(self._offsets.get(path, 0))
-            data = file.read(1 << 20)
+        try:
+            data = read_part(path, 1 << 20, self._offsets.get(path, 0))
+        except UnsafeFileError:
+            return []
         self._offsets[path] = self._offsets.get(path, 0) + len(data)
         *lines, self._rest[path] = (self._rest.get(path, b"") + data).split(b"\n")
         plain = [line.rstrip(b"\r") for line in lines]
@@ -110,7 +112,7 @@ class Follow:
         return _written(os.path.join(self.run, "ledger.json")) >= end or time.time() - end > LAST_WORDS_S
 
     def _abandoned(self) -> bool:
-        if time.monotonic() - self._asked < QUEUE_S or read_json(os.path.join(self.run, "job.json")).get(
+        if time.monotonic() - self._asked < QUEUE_S or read_object(os.path.join(self.run, "job.json")).get(
             "local"
         ):
             return False
@@ -132,6 +134,7 @@ def sources(run: str) -> Iterator[Tuple[str, str]]:
         found.append((path, f"{parts[-5]}:{parts[-2]}"))
     for path in glob.glob(f"{at}/logs/*/*/launcher.log"):
         found.append((path, path.split(os.sep)[-2]))
+    found = [pair for pair in found if is_regular(pair[0])]
     return iter(sorted(found, key=lambda pair: (os.stat(pair[0]).st_mtime, pair[0])))
 
 

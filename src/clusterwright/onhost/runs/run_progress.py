@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any, Dict, List, Optional
 
-from clusterwright.onhost.runs.run_files import read_json
+from clusterwright.onhost.lib.safe_reader import read_object
 from clusterwright.onhost.runs.run_status import beat, state_of
 from clusterwright.onhost.supervisor.ledger import figures, history, reading, speed
 from clusterwright.onhost.supervisor.ledger.timeline import SECOND, jobs
@@ -17,7 +17,7 @@ LARGEST = 3  # losses that are named
 def look(run: str) -> Dict[str, Any]:
     """One object; what is not known yet is null."""
     told = history.read(run)
-    state, why = state_of(run, read_json(os.path.join(run, "ended.json")), beat(run))
+    state, why = state_of(run, read_object(os.path.join(run, "ended.json")), beat(run))
     until = time.time() if state == "running" else None
     chain, found = jobs(told.events, until), figures.work_out(told, until)
     newest = chain[-1].generations[-1] if chain and chain[-1].generations else None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Tuple
 
+from clusterwright.onhost.lib.safe_reader import open_regular, read_part
 from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.supervisor.ledger import communication, history
 
 POINTS = 400  # of each curve: a page is a thousand pixels wide
+LONGEST = 1 << 20  # bytes of a line
 TAIL = 64 << 10  # bytes at the end of a file, in which the last step is found
 NAMES = ("loss", "lr", "norm", "tokens_per_s", "samples_per_s", "data_wait", "communication", "memory")
 Event = Dict[str, Any]
@@ -19,7 +20,7 @@ Event = Dict[str, Any]
 def text(run: str) -> str:
     """All of it, as one JSON object."""
     told = history.read(run)
-    paths = sorted(glob.glob(os.path.join(glob.escape(run), "events", "rank-*.jsonl")))
+    paths = history.event_files(run, "rank-")
     series = Series(max((_last_step(path) for path in paths[:1]), default=0))
     for path in paths[:1]:  # rank 0's: what concerns all ranks is in it
         for event in _events(path):
@@ -112,17 +113,16 @@ def _marks(events: List[Event], plans: List[Event]) -> List[Dict[str, Any]]:
 
 
 def _events(path: str) -> Iterator[Event]:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         yield from _parsed(file)
 
 
 def _parsed(file: BinaryIO) -> Iterator[Event]:
-    for line in file:
+    for line in iter(lambda: file.readline(LONGEST), b""):
         yield from history.parse(line)
 
 
 def _last_step(path: str) -> int:
     """The largest of the last lines; a run that went back has come so far once."""
-    with open(path, "rb") as file:
-        file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
-        return max((int(e.get("step") or 0) for e in _parsed(file) if e["event"] == "step"), default=0)
+    events = history.parse(read_part(path, TAIL, -TAIL))
+    return max((int(event.get("step") or 0) for event in events if event["event"] == "step"), default=0)

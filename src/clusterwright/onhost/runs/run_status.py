@@ -7,8 +7,9 @@ import os
 import time
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+from clusterwright.onhost.lib.safe_reader import read_object
 from clusterwright.onhost.runs import run_checkpoints
-from clusterwright.onhost.runs.run_files import call, read_json
+from clusterwright.onhost.runs.run_files import call
 from clusterwright.onhost.supervisor.ledger import advice, figures, history, reading, slow, speed
 from clusterwright.onhost.supervisor.ledger.timeline import SECOND, Job, jobs
 
@@ -21,7 +22,7 @@ Event = Dict[str, Any]
 def status(run: str) -> Dict[str, Any]:
     """One object: what the run is, how far it is, what it could go back to, what went wrong, where its time went."""
     told = history.read(run)
-    ended, alive_at = read_json(os.path.join(run, "ended.json")), beat(run)
+    ended, alive_at = read_object(os.path.join(run, "ended.json")), beat(run)
     state, why = state_of(run, ended, alive_at)
     until = time.time() if state == "running" else None
     chain, found = jobs(told.events, until), figures.work_out(told, until)
@@ -54,7 +55,7 @@ def state_of(run: str, ended: Dict[str, Any], alive_at: float) -> Tuple[str, str
     if alive_at and silent < SILENT_S:
         return "running", ""
     beat = f"its supervisor was last heard {silent:.0f} s ago" if alive_at else ""
-    if read_json(os.path.join(run, "job.json")).get("local"):
+    if read_object(os.path.join(run, "job.json")).get("local"):
         return ("gone", f"{beat}; nobody goes on with it") if alive_at else ("starting", "")
     code, out = call("squeue", "--noheader", f"--name={os.path.basename(run)}", "--format=%T %r")
     if code != 0:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import time
 from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
 
+from clusterwright.onhost.lib.safe_reader import list_folder, open_regular, read_part
 from clusterwright.onhost.supervisor.ledger import history, speed
 
 POINTS = 80  # of a curve: as many as a terminal is wide
@@ -49,7 +49,7 @@ def _events(run: str, path: str) -> List[history.Event]:
     """Rank 0's at the beginning, at the end and around the newest start; none of a run whose loop has not begun."""
     try:
         if os.stat(path).st_size <= history.AROUND:
-            return _whole(path)
+            return list(history.parse(read_part(path, history.AROUND)))
         return sorted(history.thin(path, _started(run)), key=lambda event: float(event["time"]))
     except OSError:
         return []
@@ -57,19 +57,11 @@ def _events(run: str, path: str) -> List[history.Event]:
 
 def _started(run: str) -> List[float]:
     """When the newest generation began, as its supervisor wrote it."""
-    paths = glob.glob(os.path.join(glob.escape(run), "events", "supervisor-*.jsonl"))
     times: List[float] = []
-    for path in sorted(paths)[-1:]:
-        with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
-            told = list(history.parse(file.read()))
+    for path in history.event_files(run, "supervisor-")[-1:]:
+        told = list(history.parse(read_part(path, TAIL, -TAIL)))
         times = [float(event["time"]) for event in told if event["event"] == "generation_start"]
     return times[-1:]
-
-
-def _whole(path: str) -> List[history.Event]:
-    with open(path, "rb") as file:
-        return list(history.parse(file.read()))
 
 
 def _state(run: str) -> str:
@@ -86,12 +78,9 @@ def _state(run: str) -> str:
 def _saved(run: str) -> Optional[float]:
     """Seconds since the newest whole checkpoint: its manifest is written last."""
     folder = os.path.join(run, "checkpoints")
-    try:
-        steps = sorted(
-            (name for name in os.listdir(folder) if name[5:].isdigit()), key=lambda name: -int(name[5:])
-        )
-    except OSError:
-        return None
+    steps = sorted(
+        (name for name in list_folder(folder) if name[5:].isdigit()), key=lambda name: -int(name[5:])
+    )
     for name in steps[:3]:
         try:
             return max(0.0, time.time() - os.stat(os.path.join(folder, name, "manifest.json")).st_mtime)
@@ -104,7 +93,7 @@ def curve(path: str) -> List[List[float]]:
     """Step and loss at places that lie evenly in the file; of steps that were done again, as they were done last."""
     points: Dict[int, float] = {}
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             for place in range(POINTS):
                 event = _step_at(file, size * place // POINTS)

@@ -13,9 +13,10 @@ import os
 import re
 import sys
 import time
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List
 
-from clusterwright.onhost.runs import run_files, run_jobs, run_series, run_status
+from clusterwright.onhost.lib.safe_reader import read_object
+from clusterwright.onhost.runs import run_jobs, run_series, run_status
 from clusterwright.onhost.snapshot import monitors, programs
 from clusterwright.onhost.supervisor.ledger import advice, communication, figures, history, slow, speed
 from clusterwright.slurm.states import HOLDING
@@ -168,7 +169,7 @@ def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
         changed = _changed(folder)
         if changed < begin:
             continue
-        written = run_files.read_json(os.path.join(folder, "ledger.json"))
+        written = read_object(os.path.join(folder, "ledger.json"))
         if not written and worked_out < NEWEST_RUNS:
             worked_out += 1
             written = _ledger(folder)
@@ -185,8 +186,7 @@ def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
 
 
 def _changed(folder: str) -> float:
-    paths: Tuple[str, ...] = tuple(glob.glob(os.path.join(glob.escape(folder), "events", "*.jsonl")))
-    return max((os.path.getmtime(path) for path in paths), default=0.0)
+    return max((os.path.getmtime(path) for path in history.event_files(folder)), default=0.0)
 
 
 def _ledger(folder: str) -> Document:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 from typing import Dict, List, NamedTuple, Tuple
 
+from clusterwright.onhost.lib import processes
 from clusterwright.slurm.jobs import WORDS, Job, make_jobs
 
 # Of a job. Any sign may stand in its name; the mark, which nobody knows beforehand, ends every field.
@@ -41,24 +40,10 @@ def commands(mark: str) -> Dict[str, List[str]]:
 
 def said(argv: List[str], limit_s: float) -> Said:
     """Its answer; one that overruns is killed with its children, and one that is not there says so."""
-    try:
-        process = subprocess.Popen(  # noqa: S603 (Slurm's own programs)
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
-            start_new_session=True,
-        )  # fmt: skip
-    except OSError as why:
-        return Said("", f"{argv[0]}: {why.strerror}")
-    try:
-        out, err = process.communicate(timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+    done = processes.run(argv, limit_s, env=environment())
+    if done.code == processes.TIMED_OUT and done.stopped:
         return Said("", f"{argv[0]} did not answer within {limit_s:g} s")
-    text, words = out.decode(errors="replace"), err.decode(errors="replace").strip()
-    if process.returncode != 0:
-        last = (words or text.strip()).splitlines()[-1:] or [f"exit code {process.returncode}"]
-        return Said("", f"{argv[0]}: {last[0]}")
-    return Said(text, "")
+    return Said(done.out, "") if done.ok else Said("", f"{argv[0]}: {done.reason}")
 
 
 def environment() -> Dict[str, str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import sys
 import time
 from typing import Dict, Iterator, List, Sequence
 
+from clusterwright.onhost.lib.processes import Process, TimeoutExpired
 from clusterwright.onhost.supervisor import say
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
@@ -30,7 +30,7 @@ def trackers(names: Sequence[str], folder: Folder) -> Iterator[None]:
         _wait(running)
 
 
-def _start(name: str, folder: Folder) -> subprocess.Popen[bytes]:
+def _start(name: str, folder: Folder) -> Process:
     env = {**os.environ, **_secrets()}
     argv = [sys.executable, "-m", PROGRAM, folder.path, name]
     return processes.start(argv, env, folder.at("logs", "trackers.log"))
@@ -44,11 +44,11 @@ def _secrets() -> Dict[str, str]:
         return {}
 
 
-def _wait(running: List[subprocess.Popen[bytes]]) -> None:
+def _wait(running: List[Process]) -> None:
     until = time.monotonic() + LAST_S
     for each in running:
         try:
             each.wait(max(0.1, until - time.monotonic()))
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             each.kill()
             each.wait()

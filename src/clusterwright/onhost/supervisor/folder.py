@@ -9,6 +9,7 @@ import sys
 import time
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.supervisor import say
 from clusterwright.onhost.supervisor.job import InvalidRecordError, Record, read_record
 
@@ -31,11 +32,8 @@ class Folder:
 
     def write(self, name: str, document: Dict[str, Any]) -> bool:
         """Written whole or not at all; False when the storage does not take it, which must not end a training."""
-        scratch = self.at(f".{name.replace('/', '-')}.{os.getpid()}")
         try:
-            with open(scratch, "w", encoding="utf-8") as file:
-                json.dump(document, file)
-            os.replace(scratch, self.at(name))
+            write_atomic(self.at(name), json.dumps(document), durable=False)
         except OSError as why:
             say.error(f"{name} is not written: {why}")
             return False

@@ -7,12 +7,12 @@ where the image cannot run a training.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from typing import List, Sequence, Tuple
 
+from clusterwright.onhost.lib import processes
 from clusterwright.onhost.supervisor import say
 from clusterwright.onhost.supervisor.folder import Folder
 
@@ -61,18 +61,12 @@ def of(words: Sequence[str]) -> Image:
 def unfit(image: Image) -> str:
     """Why a training cannot run in the image, in the words of whoever refused; nothing if it can."""
     argv = ["srun", "--overlap", "--nodes=1", "--ntasks=1", "--quiet", *image.step()]
-    try:
-        done = subprocess.run(  # noqa: S603 (Slurm's own programs, arguments as a list)
-            [*argv, *image.command(("-c", ASK))], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, timeout=LOOK_S, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as why:
-        return str(why)
-    lines = [line for line in done.stdout.decode(errors="replace").splitlines() if line.strip()]
+    done = processes.run([*argv, *image.command(("-c", ASK))], LOOK_S, merge=True)
+    if done.stopped:
+        return f"srun: {done.stopped}"
+    lines = [line for line in done.out.splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith("srun: ")] or lines
-    return (
-        "" if done.returncode == 0 else (said[-1].strip() if said else f"srun ended with {done.returncode}")
-    )
+    return "" if done.ok else (said[-1].strip() if said else f"srun ended with {done.code}")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from typing import Dict, List, Optional, Tuple
 
 from clusterwright.onhost.adapters import registry
 from clusterwright.onhost.adapters.launcher import Allocation
+from clusterwright.onhost.lib.processes import Process
 from clusterwright.onhost.supervisor import network, room, say, terms
 from clusterwright.onhost.supervisor.blame import exits
 from clusterwright.onhost.supervisor.folder import Events, Folder, open_run
@@ -112,7 +112,7 @@ class Plain:
             told["CLUSTERWRIGHT_LOGS"] = logs
         return {**os.environ, **told}
 
-    def wait(self, process: "subprocess.Popen[bytes]") -> int:
+    def wait(self, process: Process) -> int:
         """Its exit code; a person's wish, or Slurm's, ends it before."""
         until = float("inf")
         while process.poll() is None:

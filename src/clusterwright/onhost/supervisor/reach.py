@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from typing import Optional, Sequence
+
+from clusterwright.onhost.lib import processes
 
 AT_ONCE_S = 2.0  # a slurmctld that answers does so in 0.03 s
 FORGOTTEN_S = 1.0  # an answer that nobody wanted for so long says nothing of now
@@ -15,7 +16,7 @@ class Reach:
 
     def __init__(self, command: Sequence[str], words: str, limit_s: float = AT_ONCE_S) -> None:
         self._command, self._words, self._limit_s = list(command), words, limit_s
-        self._asked: Optional[subprocess.Popen[bytes]] = None
+        self._asked: Optional[processes.Process] = None
         self._until = 0.0
 
     def answer(self) -> Optional[bool]:
@@ -25,9 +26,7 @@ class Reach:
             self._end()
         if not self._asked:
             try:
-                self._asked = subprocess.Popen(  # noqa: S603 (Slurm's own programs, arguments as a list)
-                    self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-                )
+                self._asked = processes.start(self._command, stdout=processes.PIPE, stderr=processes.DEVNULL)
             except OSError:
                 return False
             self._until = now + self._limit_s
@@ -42,5 +41,5 @@ class Reach:
             return ""
         open_still = asked.poll() is None
         asked.kill()
-        said = asked.communicate()[0]
+        said: bytes = asked.communicate()[0]
         return "" if open_still else said.decode(errors="replace")

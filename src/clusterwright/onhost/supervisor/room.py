@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from typing import Dict, List, Optional, Sequence, Tuple
 
+from clusterwright.onhost.lib.processes import Process, run
 from clusterwright.onhost.supervisor import inside
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
@@ -31,7 +31,7 @@ class Slurm:
     def __init__(self, record: Record, folder: Folder) -> None:
         self.job_id = os.environ["SLURM_JOB_ID"]
         self._record, self._folder = record, folder
-        self._steps: List[subprocess.Popen[bytes]] = []
+        self._steps: List[Process] = []
         self._standby: Optional[str] = None
         self._reach = Reach(("scontrol", "--oneliner", "show", "job", self.job_id), "JobState=RUNNING")
 
@@ -132,7 +132,7 @@ class Local:
     def __init__(self, record: Record, folder: Folder) -> None:
         self.job_id = str(os.getppid())
         self._record, self._folder = record, folder
-        self._agents: Dict[str, subprocess.Popen[bytes]] = {}
+        self._agents: Dict[str, Process] = {}
 
     def hosts(self) -> Tuple[str, ...]:
         """`local1`, `local2` and so on: as many as the job has hosts and spares."""
@@ -190,14 +190,8 @@ def in_reach(job_id: str) -> bool:
 
 def slurm(*argv: str, limit_s: float = CONTROL_LIMIT_S) -> Tuple[int, str]:
     """A Slurm command's exit code and what it said."""
-    try:
-        done = subprocess.run(  # noqa: S603 (Slurm's own programs, arguments as a list)
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            timeout=limit_s, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as why:
-        return 1, str(why)
-    return done.returncode, done.stdout.decode(errors="replace").strip()
+    done = run(argv, limit_s, merge=True)
+    return (1, f"{argv[0]}: {done.stopped}") if done.stopped else (done.code, done.out.strip())
 
 
 def submit(folder: Folder, record: Record, more: Sequence[str]) -> Tuple[str, str]:

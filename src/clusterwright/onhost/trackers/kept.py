@@ -7,6 +7,8 @@ import math
 import os
 from typing import Any, Dict, Iterator, List, NamedTuple
 
+from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.onhost.lib.safe_reader import read_part
 from clusterwright.onhost.supervisor.ledger import communication
 from clusterwright.onhost.supervisor.ledger.history import object_of, text_of
 
@@ -70,17 +72,12 @@ class Kept:
             "step": self.step, "offset": self._offset, "measured": self._measured, "batch": self._batch,
             "own": self.own,
         }  # fmt: skip
-        part = f"{self._place}.{os.getpid()}"
-        with open(part, "w", encoding="utf-8") as file:
-            json.dump(document, file)
-        os.replace(part, self._place)
+        write_atomic(self._place, json.dumps(document), durable=False)
 
     def _read(self) -> Iterator[Dict[str, Any]]:
         """Whole lines from where we are."""
         try:
-            with open(self._events, "rb") as file:
-                file.seek(self._offset)
-                data = file.read(MOST)
+            data = read_part(self._events, MOST, self._offset)
         except OSError:
             return
         whole = data[: data.rfind(b"\n") + 1]

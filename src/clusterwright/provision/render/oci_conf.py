@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from clusterwright.config.cluster import Cluster
 
-PROGRAM = "/opt/clusterwright/containers/in_image.py"
+LIBRARY = "/opt/clusterwright/lib"
+# By its path: with -m, files of the job's folder would come before the library's.
+PROGRAM = f"env PYTHONPATH={LIBRARY} python3 {LIBRARY}/clusterwright/onhost/containers/in_image.py"
 STOPPED = "/opt/clusterwright/containers/stopped.json"
 STATE = "/run/clusterwright-oci"
 NAME = "%u.%j.%s.%t"  # user, job, step and task: one for each container of a host
@@ -18,7 +20,7 @@ def oci_conf(_cluster: Cluster, header: str) -> str:
     """
     return f"""{header}
 # As the step's user: only files are the image's (see the program).
-RunTimeRun="exec python3 {PROGRAM} %b {NAME} %n"
+RunTimeRun="exec {PROGRAM} %b {NAME} %n"
 
 # Processes are in Slurm's own control group, which ends them; nothing is left to ask the runtime for.
 RunTimeQuery="cat {STOPPED}"

@@ -9,11 +9,11 @@ from clusterwright.config.cluster import Cluster, Host
 from clusterwright.onhost.containers import in_image, outside
 from clusterwright.provision import container_mounts
 from clusterwright.provision.alike import alike
-from clusterwright.provision.render.oci_conf import PROGRAM, STATE, STOPPED, oci_conf
+from clusterwright.provision.render.oci_conf import STATE, STOPPED, oci_conf
 from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Symlink
 from clusterwright.provision.roles.slurm import FOLDER, fetches
 
-AFTER = ("base", "slurm")
+AFTER = ("base", "slurm", "training")
 
 OUTSIDE = "/opt/clusterwright/containers/outside.py"
 COMMANDS = ("sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun")
@@ -29,12 +29,10 @@ def containers_oci(cluster: Cluster, host: Host, given: Given) -> tuple[Resource
     ours = () if fetches(cluster, host) else (conf,)
     if host.group.role == "control":
         return ours
-    program = Path(in_image.__file__).read_text(encoding="utf-8")
     shown = [{"path": each.path, "mode": each.mode} for each in container_mounts.mounts(cluster)]
     kept = f"{given.header()}# Where crun keeps what it knows of a container while it runs.\nd {STATE} 1777 root root\n"
     return (
         Package(name="crun"),
-        File(path=PROGRAM, content=program),
         File(path=STOPPED, content='{"status": "stopped"}\n'),
         File(path=in_image.PLACES, content=json.dumps(shown, indent=1) + "\n"),
         File(path=TMPFILES, content=kept),

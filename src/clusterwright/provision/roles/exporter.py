@@ -16,6 +16,7 @@ UNIT = "clusterwright-exporter.service"
 SETTINGS = "/etc/clusterwright/exporter.json"
 SOURCES = (
     "clusterwright/onhost/exporter/",
+    "clusterwright/onhost/lib/",
     "clusterwright/onhost/supervisor/ledger/",
     "clusterwright/slurm/",
 )

@@ -21,7 +21,7 @@ AFTER = ("alertmanager", "training")
 UNIT = "clusterwright-notify.service"
 SETTINGS = "/etc/clusterwright/notify.json"
 TEMPLATE = "/etc/clusterwright/zabbix-template.json"
-SOURCE = "clusterwright/onhost/notify/"
+SOURCES = ("clusterwright/onhost/notify/", "clusterwright/onhost/lib/")
 _TEXT = f"""[Unit]
 Description=Alerts to chat rooms and Zabbix, and the watch on monitoring itself (clusterwright)
 After=network-online.target prometheus-alertmanager.service
@@ -58,7 +58,7 @@ def notify(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
         return ()
     settings = File(path=SETTINGS, content=_settings(cluster))
     unit = File(path=f"/etc/systemd/system/{UNIT}", content=given.header() + _TEXT)
-    code = [f"file:{LIBRARY}/{path}" for path in sorted(given.payload) if path.startswith(SOURCE)]
+    code = [f"file:{LIBRARY}/{path}" for path in sorted(given.payload) if path.startswith(SOURCES)]
     secrets = [f"file:{SECRETS}/{name}" for name in _rooms(cluster)]
     running = Unit(name=UNIT, restart_on=(settings.id, unit.id, *code, *secrets), alone=True)
     return (settings, unit, *_template(cluster), running)

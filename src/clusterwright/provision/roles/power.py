@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.power_saving import Ipmi
-from clusterwright.onhost import power as programs
+from clusterwright.edge.bundler import power_programs
 from clusterwright.provision.render.power import PROGRAMS, power_settings
 from clusterwright.provision.resources import Directory, File, Given, Package, Resource, Unit
 
@@ -68,7 +66,7 @@ def power(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
 
 
 def _keeper(settings: str, header: str) -> tuple[Resource, ...]:
-    code = [File(path=f"{LIBRARY}/{path}", content=text) for path, text in sorted(_sources().items())]
+    code = [File(path=f"{LIBRARY}/{path}", content=text) for path, text in sorted(power_programs().items())]
     told = File(path=SETTINGS, content=settings)
     text = header + _KEEPER.format(library=LIBRARY, python=PYTHON.replace("$", "$$"))
     unit = File(path=f"/etc/systemd/system/{UNIT}", content=text)
@@ -91,11 +89,3 @@ def _called(name: str, verb: str, header: str) -> File:
 exec {PYTHON} -m clusterwright.onhost.power.asked '{verb}' "$1"
 """
     return File(path=f"{PROGRAMS}/{name}", content=text, mode=0o755)
-
-
-def _sources() -> dict[str, str]:
-    """Our own modules, below packages that hold nothing else."""
-    root = Path(programs.__file__).parents[2]
-    paths = [*(root / "onhost" / "power").rglob("*.py"), *(root / "slurm").glob("*.py")]
-    empty = {f"clusterwright/{part}__init__.py": "" for part in ("", "onhost/")}
-    return empty | {f"clusterwright/{path.relative_to(root)}": path.read_text() for path in paths}

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.environments import PythonEnvironment
-from clusterwright.onhost.containers import make_python
 from clusterwright.provision.packages import packages
 from clusterwright.provision.resources import Directory, File, Given, Resource, Unit
+from clusterwright.provision.roles.training import LIBRARY
 
-AFTER = ("base", "accounts", "shared_folders")
+AFTER = ("base", "accounts", "shared_folders", "training")
 
 FOLDER = "/opt/clusterwright/environments"
-PROGRAM = f"{FOLDER}/make_python.py"
 
 
 def python_environments(cluster: Cluster, host: Host, given: Given) -> tuple[Resource, ...]:
@@ -22,12 +21,10 @@ def python_environments(cluster: Cluster, host: Host, given: Given) -> tuple[Res
     wanted = cluster.environments.python
     if host.name != cluster.control.name or not wanted:
         return ()
-    program = File(path=PROGRAM, content=Path(make_python.__file__).read_text(encoding="utf-8"))
     venv = any(one.kind == "venv" for one in wanted.values())
     parents = sorted({str(PurePosixPath(one.path).parent) for one in wanted.values()})
     return (
         *(packages(cluster, "python3-venv") if venv else ()),
-        program,
         *(Directory(path=parent, mode=0o1777) for parent in parents),
         *(part for name, one in wanted.items() for part in _made(cluster, name, one, given.header())),
     )
@@ -54,7 +51,8 @@ RemainAfterExit=yes
 User={owner(cluster, one)}
 Group={one.team}
 UMask=0002
-ExecStart=/usr/bin/python3 {PROGRAM} {said.path}
+Environment=PYTHONPATH={LIBRARY}
+ExecStart=/usr/bin/python3 -m clusterwright.onhost.containers.make_python {said.path}
 
 [Install]
 WantedBy=multi-user.target

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from pathlib import Path
 
 from clusterwright.config.cluster import Cluster, Host
 from clusterwright.config.field import Cost
-from clusterwright.onhost.provision import slurm_trial
+from clusterwright.edge.bundler import trial_script
 from clusterwright.provision.packages import slurm_packages
 from clusterwright.provision.render.cgroup_conf import cgroup_conf
 from clusterwright.provision.render.gres_conf import gres_conf
@@ -139,11 +138,10 @@ def _of_slurmctld(cluster: Cluster, host: Host) -> str:
 
 def _trial(daemon: str, host: Host, files: tuple[File, ...]) -> Trial:
     """The host's own daemon comes up on the new files, before any of them is in place."""
-    script = Path(slurm_trial.__file__).read_text(encoding="utf-8")
     return Trial(
         name=daemon,
         files=tuple(file.id for file in files),
-        argv=("python3", "-c", script, daemon, "{}", host.name),
+        argv=("python3", "-c", trial_script(), daemon, "{}", host.name),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from clusterwright.onhost.lib.files import rename, sync_folder
 from clusterwright.runtime.checkpoints import disk, keep, manifest
 from clusterwright.runtime.checkpoints.keep import Keeper
 from clusterwright.runtime.checkpoints.part import Layout, Part
@@ -169,12 +170,12 @@ class Behind:
         root = order.room.parent
         final = root / manifest.step_name(said.step)
         try:
-            order.folder.rename(final)
+            rename(order.folder, final, durable=False)
         except OSError:
             if not final.exists():
                 raise
             self._make_way(order, final)
-        manifest.sync_folder(root)
+        sync_folder(root)
         if self._keeper.verifies(order.number):
             self._keeper.verified.add(said.step)
         keep.point(root, said.step)
@@ -186,7 +187,7 @@ class Behind:
             keep.check(final)
         except (Damaged, OSError):
             keep.remove(final)
-            order.folder.rename(final)
+            rename(order.folder, final, durable=False)
         else:
             shutil.rmtree(order.folder, ignore_errors=True)
 

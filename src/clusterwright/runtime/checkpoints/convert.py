@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from clusterwright.onhost.lib.files import rename
 from clusterwright.runtime.checkpoints import disk, forms, manifest, part, tree
 from clusterwright.runtime.checkpoints.checkpoint import load
 from clusterwright.runtime.checkpoints.part import Chunk
@@ -184,8 +185,7 @@ class _Whole:
     def __exit__(self, kind: object, why: BaseException | None, trace: object) -> None:
         try:
             if why is None:
-                self.path.rename(self._target)
-                manifest.sync_folder(self._target.parent)
+                rename(self.path, self._target, durable=True)
         except OSError as failed:
             why = failed
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import secrets
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
+from clusterwright.onhost.lib.files import SCRATCH, rename, replace_link
 from clusterwright.runtime.checkpoints import disk, manifest
 from clusterwright.runtime.checkpoints.source import Damaged
 from clusterwright.runtime.events import say
@@ -39,7 +40,7 @@ def open_room(folder: Path, generation: int) -> Path:
         raise OSError(f"generation {generation} was given up: {newer[0]} is a newer one's")
     room = folder / f"{_UNFINISHED}generation-{generation}-{secrets.token_hex(4)}"
     room.mkdir()
-    for path in folder.glob(f"{_UNFINISHED}*"):
+    for path in (*folder.glob(f"{_UNFINISHED}*"), *folder.glob(f".{LATEST}{SCRATCH}*")):
         if path != room:
             _discard(path)
     return room
@@ -52,12 +53,8 @@ def remove(path: Path) -> None:
 
 def point(folder: Path, step: int) -> None:
     """`latest` leads to this step, for people and other programs; nothing here ever follows it."""
-    link = folder / f"{_UNFINISHED}{LATEST}-{secrets.token_hex(4)}"
-    try:
-        link.symlink_to(manifest.step_name(step))
-        os.replace(link, folder / LATEST)  # noqa: PTH105 (the tests count the renames of pathlib)
-    except OSError:
-        link.unlink(missing_ok=True)  # a file system without symbolic links
+    with suppress(OSError):  # a file system without symbolic links
+        replace_link(folder / LATEST, manifest.step_name(step))
 
 
 def _generation(room: Path) -> int:
@@ -69,7 +66,7 @@ def _discard(path: Path) -> None:
     """First out of the way by one rename, then removed."""
     gone = path.with_name(f"{_UNFINISHED}gone-{secrets.token_hex(4)}")
     try:
-        path.rename(gone)
+        rename(path, gone, durable=False)
     except FileNotFoundError:
         return
     if gone.is_symlink() or not gone.is_dir():

@@ -8,6 +8,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from clusterwright.onhost.lib.files import sync_folder
 from clusterwright.runtime.checkpoints.part import Part
 from clusterwright.runtime.checkpoints.source import Damaged
 
@@ -70,15 +71,6 @@ def read(folder: Path) -> Manifest:
 def step_name(step: int) -> str:
     """The folder of a step's checkpoint."""
     return f"step-{step:08d}"
-
-
-def sync_folder(folder: Path) -> None:
-    """See the names in a folder to the disk; else a file can be whole and yet have no name after a crash."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _sum(words: dict[str, object]) -> str:

@@ -12,6 +12,8 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from clusterwright.onhost.lib.files import replacing
+
 Spans = Sequence[int]
 Scan = Callable[[Path], Iterable[tuple[int, int]]]
 
@@ -63,15 +65,10 @@ def _kept(kept: Path, path: Path) -> Spans | None:
 
 def _keep(kept: Path, path: Path, made: array[int]) -> bool:
     """Whole or not at all; several ranks may do it at once, with the same bytes."""
-    part = kept.with_name(f"{kept.name}.{os.getpid()}")
     try:
-        with part.open("wb") as file:
+        with replacing(kept) as file:
             file.write(_HEAD.pack(_MARK, *_state(path), len(made) // 2, 0))
             made.tofile(file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(kept)
     except OSError:
-        part.unlink(missing_ok=True)
         return False
     return True

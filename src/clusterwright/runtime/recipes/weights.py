@@ -12,6 +12,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from clusterwright.onhost.lib.files import rename
 from clusterwright.runtime.checkpoints import shards
 
 INDEX, ONE = "model.safetensors.index.json", "model.safetensors"
@@ -67,7 +68,7 @@ def save(
         if rank == 0:
             folder.mkdir(parents=True, exist_ok=True)
             package().torch.save_file(whole, str(folder / f".{name}"), metadata={"format": "pt"})
-            (folder / f".{name}").replace(folder / name)
+            rename(folder / f".{name}", folder / name, durable=False)
     if rank == 0 and len(parts) > 1:
         total = sum(math.prod(each.shape) for each in parameters.values()) * dtype.itemsize
         where = {each: name for name, part in zip(names, parts) for each in part}

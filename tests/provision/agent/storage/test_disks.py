@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from clusterwright.onhost.lib.processes import Result
 from clusterwright.onhost.provision.host import ChangeError, Host
 from clusterwright.onhost.provision.storage import disks
 
@@ -45,7 +46,7 @@ def machine(monkeypatch):
         def run(argv, _limit=0):
             if argv[0] != "blkid":
                 ran.append(argv)
-            return subprocess.CompletedProcess(argv, 0 if argv[-1] == label else 2, "")
+            return Result(0 if argv[-1] == label else 2, "", "")
 
         monkeypatch.setattr(disks, "run", run)
         monkeypatch.setattr(disks, "is_zero", lambda device: device not in data)

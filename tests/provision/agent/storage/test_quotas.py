@@ -3,10 +3,9 @@
 The form is that of quota 4.06; the kernel that these tests ran on has no quotas.
 """
 
-import subprocess
-
 import pytest
 
+from clusterwright.onhost.lib.processes import Result
 from clusterwright.onhost.provision.host import ChangeError
 from clusterwright.onhost.provision.storage import quotas
 
@@ -38,7 +37,7 @@ def kernel(monkeypatch):
 
         def run(argv, *_):
             text = (USERS if argv[1] == "-u" else TEAMS) if works else "repquota: Mountpoint not found"
-            return subprocess.CompletedProcess(argv, 0 if works else 1, text)
+            return Result(0 if works else 1, text, "")
 
         monkeypatch.setattr(quotas, "run", run)
         monkeypatch.setattr(quotas, "must", lambda argv: told.append(" ".join(argv)))

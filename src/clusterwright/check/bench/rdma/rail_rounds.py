@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import Any
 
 from clusterwright.check.bench.rdma.rails import Rail, Rails, rails
@@ -13,6 +12,7 @@ from clusterwright.check.bench.rounds import Pair, Round
 from clusterwright.check.bench.site import FIRST_PORT, PORTS, Site
 from clusterwright.check.bench.stage import Answer, Part
 from clusterwright.config.networks import Network
+from clusterwright.edge.bundler import probe
 
 LOOK_S, TEST_S = 60.0, SECONDS + 28.0  # waking a GPU for GPUDirect takes seconds
 PATIENCE_S = 15.0  # programs/rdma.py
@@ -52,8 +52,7 @@ class Bench:
 
     def look(self) -> None:
         """Which rails each host has."""
-        probe = (resources.files("clusterwright.onhost.probes") / "rdma.py").read_text()
-        part = Part("rdma", {"role": "ports", "probe": probe}, LOOK_S)
+        part = Part("rdma", {"role": "ports", "probe": probe("rdma")}, LOOK_S)
         variables = self.site.cluster.jobs.variables
         for host, answer in self.site.stage.do(dict.fromkeys(self.site.stage.hosts, part)).items():
             gpus = self.site.host(host).group.gpus

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import sys
 import time
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
-from clusterwright.onhost.exporter.run_events import RunEvents, plain
+from clusterwright.onhost.exporter.run_events import RunEvents
 from clusterwright.onhost.exporter.settings import Settings
 from clusterwright.onhost.exporter.text import Family
+from clusterwright.onhost.lib.safe_reader import is_regular, list_folder, read_object
 from clusterwright.onhost.supervisor.ledger import figures, reading, slow, speed
 from clusterwright.onhost.supervisor.ledger.history import History
 from clusterwright.onhost.supervisor.ledger.timeline import jobs
@@ -30,7 +30,7 @@ class Followed:
 
     def __init__(self, folder: str) -> None:
         self.folder, self.name = folder, os.path.basename(folder)
-        self.record = _object(os.path.join(folder, "job.json"))
+        self.record = read_object(os.path.join(folder, "job.json"))
         self.events = RunEvents(folder)
         self.most: Dict[Tuple[str, Tuple[Tuple[str, str], ...]], float] = {}
 
@@ -70,13 +70,13 @@ def collect(settings: Settings, state: Dict[Any, Any]) -> Iterator[Family]:
 
 def _find(folder: str, known: Dict[str, Followed], past: Set[str], now: float) -> None:
     """New ones are followed, those of yesterday are not looked at again."""
-    names = os.listdir(folder)
+    names = list_folder(folder)
     for gone in (set(known) | past) - set(names):
         known.pop(gone, None)
         past.discard(gone)
     for name in sorted(set(names) - past):
         run = known.get(name)
-        if run is None and not plain(os.path.join(folder, name, "job.json")):
+        if run is None and not is_regular(os.path.join(folder, name, "job.json")):
             continue
         run = run or Followed(os.path.join(folder, name))
         ended = run.ended()
@@ -149,17 +149,6 @@ def _risen(run: Followed, name: str, more: Mapping[str, str], value: Optional[fl
     key = (name, tuple(more.items()))
     run.most[key] = max(value, run.most.get(key, value))
     return run.most[key]
-
-
-def _object(path: str) -> Dict[str, Any]:
-    try:
-        if not plain(path):
-            return {}
-        with open(path, "rb") as file:
-            said = json.loads(file.read(_MOST_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return said if isinstance(said, dict) else {}
 
 
 def _time(path: str) -> Optional[float]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from pathlib import Path
+
+from clusterwright.onhost.lib.files import write_atomic
 
 
 class Told:
@@ -17,9 +18,7 @@ class Told:
     def keep(self) -> None:
         """Onto the disk; where that is full, it is known until the program ends."""
         try:
-            with open(f"{self.path}.new", "w", encoding="utf-8") as file:
-                json.dump(self.open, file)
-            Path(f"{self.path}.new").replace(self.path)
+            write_atomic(self.path, json.dumps(self.open))
         except OSError as why:
             print(f"{self.path}: {why.strerror}; after a restart, problems may be told twice", flush=True)
 

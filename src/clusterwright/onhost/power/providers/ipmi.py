@@ -1,7 +1,6 @@
 """IPMI 2.0 over the network, by ipmitool; the password goes by a file, never on a command line."""
 
-import subprocess
-
+from clusterwright.onhost.lib import processes
 from clusterwright.onhost.power.providers.each import Each
 
 LIMIT_S = 30
@@ -19,17 +18,13 @@ class Switch(Each):
             "ipmitool", "-I", "lanplus", "-N", "3", "-R", "2", "-H", self.address(host),
             "-U", self.provider["user"], "-f", self.path, "chassis", "power", WORDS[verb],
         ]  # fmt: skip
-        try:
-            done = subprocess.run(
-                argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                timeout=LIMIT_S, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
+        done = processes.run(argv, LIMIT_S, merge=True)
+        if done.code == processes.TIMED_OUT:
             return f"{self.address(host)} does not answer within {LIMIT_S} s"
-        out = done.stdout.decode(errors="replace").strip()
+        out = done.stopped or done.out.strip()
         if any(word in out for word in WRONG):
             return self.refusal(host)
-        if done.returncode:
+        if not done.ok:
             return "{}: {}".format(self.address(host), out.splitlines()[-1] if out else "no answer")
         if verb == "state":
             return out.split()[-1].lower() if out.lower().endswith((" on", " off")) else out

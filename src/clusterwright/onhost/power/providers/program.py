@@ -1,8 +1,8 @@
 """The site's own programs, each called once with all the hosts' names."""
 
-import subprocess
 from typing import Any, Dict, List, Tuple
 
+from clusterwright.onhost.lib import processes
 from clusterwright.onhost.power.providers import Provider, Refusal
 
 LIMIT_S = 120  # a cloud's own command line takes seconds for hundreds of hosts
@@ -45,16 +45,10 @@ class Switch(Provider):
 
 
 def _run(argv: List[str]) -> Tuple[int, str]:
-    try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S,
-            check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return 124, f"{argv[0]} did not end within {LIMIT_S} s"
-    except OSError as why:
-        return 127, f"{argv[0]}: {why.strerror}"
-    return done.returncode, done.stdout.decode(errors="replace")
+    done = processes.run(argv, LIMIT_S, merge=True)
+    if done.code == processes.TIMED_OUT:
+        return done.code, f"{argv[0]} did not end within {LIMIT_S} s"
+    return done.code, f"{argv[0]}: {done.stopped}" if done.stopped else done.out
 
 
 def _last(out: str) -> str:

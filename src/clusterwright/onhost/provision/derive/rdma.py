@@ -68,11 +68,11 @@ def interfaces(notes: List[str]) -> Dict[str, List[str]]:
     """The IPv4 addresses of each interface, as `ip` says them."""
     done = run(["ip", "-j", "-4", "address"])
     try:
-        rows = json.loads(done.stdout or "[]") if done.returncode == 0 else None
+        rows = json.loads(done.out or "[]") if done.code == 0 else None
     except ValueError:
         rows = None
     if rows is None:
-        notes.append(f"`ip -j -4 address` says nothing here: {str(done.stdout).strip()[:100]}")
+        notes.append(f"`ip -j -4 address` says nothing here: {done.out.strip()[:100]}")
     return {
         row["ifname"]: [one["local"] for one in row["addr_info"] if one["family"] == "inet"]
         for row in rows or ()

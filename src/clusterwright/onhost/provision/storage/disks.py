@@ -18,7 +18,7 @@ EDGE = 2**20  # bytes at both ends that have to be zeros: tables, superblocks an
 
 def look_disks(host: Host, resource: Json) -> Optional[Json]:
     """Nothing where the file system is; else what would be made, of which disks."""
-    if run(["blkid", "-c", "/dev/null", "-L", resource["label"]]).returncode == 0:
+    if run(["blkid", "-c", "/dev/null", "-L", resource["label"]]).code == 0:
         return None
     claimed = host.bundle.setdefault("claimed_disks", [])
     chosen = choose(devices(), resource, claimed)

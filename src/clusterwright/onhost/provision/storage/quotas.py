@@ -62,9 +62,9 @@ def limits(path: str) -> Optional[Dict[Key, int]]:
     found = {}  # type: Dict[Key, int]
     for kind, option in OPTION.items():
         done = run(["repquota", option, "-v", path])
-        if done.returncode != 0:
+        if done.code != 0:
             return None
-        found.update({(kind, name): hard for name, hard in hard_limits(str(done.stdout)).items()})
+        found.update({(kind, name): hard for name, hard in hard_limits(done.out).items()})
     return found
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import subprocess
 import time
 from typing import Container, Iterator, Mapping, Optional, Sequence, Tuple
+
+from clusterwright.onhost.lib import processes
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
@@ -41,22 +42,22 @@ def start(
     err: Optional[str] = None,
     cwd: Optional[str] = None,
     orders: bool = False,
-) -> subprocess.Popen[bytes]:
+) -> processes.Process:
     """Start in a session of its own, to die with us; what it says is appended to the files `out` and `err`.
 
     With `orders`, its stdin is a pipe.
     """
     parent = os.getpid()
     with open(out, "ab") as said, open(err or out, "ab") as complained:
-        return subprocess.Popen(  # noqa: S603 (starting the job's command is what an agent is for)
-            list(argv),
+        return processes.start(
+            argv,
             env=dict(env),
             cwd=cwd,
-            stdin=subprocess.PIPE if orders else subprocess.DEVNULL,
+            stdin=processes.PIPE if orders else processes.DEVNULL,
             stdout=said,
             stderr=complained,
             start_new_session=True,
-            preexec_fn=lambda: die_with(parent),  # noqa: PLW1509 (one thread; PDEATHSIG has no other door)
+            preexec_fn=lambda: die_with(parent),
         )
 
 

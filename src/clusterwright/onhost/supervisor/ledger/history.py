@@ -6,10 +6,11 @@ and each step event holds the time of all steps before it; so a few lines around
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 from typing import Any, BinaryIO, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+
+from clusterwright.onhost.lib.safe_reader import is_regular, list_folder, open_regular, read_bytes, read_part
 
 Event = Dict[str, Any]
 
@@ -30,9 +31,11 @@ class History(NamedTuple):
 
 def read(folder: str, whole: int = WHOLE) -> History:
     """All events of short files, and of long ones those around each moment."""
-    paths = sorted(glob.glob(os.path.join(glob.escape(folder), "events", "*.jsonl")))
+    paths = event_files(folder)
     long = [path for path in paths if os.stat(path).st_size > whole]
-    events = [event for path in paths if path not in long for event in _all(path)]
+    events = [
+        event for path in paths if path not in long for event in parse(read_part(path, whole, inside=folder))
+    ]
     moments = sorted({float(event["time"]) for event in events if event["event"] in MOMENTS})
     for path in long:
         events += thin(path, moments)
@@ -46,6 +49,13 @@ def read(folder: str, whole: int = WHOLE) -> History:
     )
 
 
+def event_files(folder: str, prefix: str = "") -> List[str]:
+    """The files of events in a run's folder, in order; what is no regular file is none."""
+    events = os.path.join(folder, "events")
+    names = [name for name in list_folder(events) if name.startswith(prefix) and name.endswith(".jsonl")]
+    return [path for path in (os.path.join(events, name) for name in names) if is_regular(path)]
+
+
 def parse(data: bytes) -> Iterator[Event]:
     """The events of whole lines; a line that a dying host left half written is passed over."""
     for line in data.splitlines():
@@ -56,7 +66,8 @@ def parse(data: bytes) -> Iterator[Event]:
 
 def thin(path: str, moments: Iterable[float]) -> List[Event]:
     """Events at the beginning, at the end, and around each moment; each once."""
-    with open(path, "rb") as file:
+    run = os.path.dirname(os.path.dirname(path))
+    with open_regular(path, inside=run) as file:  # for root: no link leads out
         size = os.fstat(file.fileno()).st_size
         places = [0, size, *(_place(file, size, moment) for moment in moments)]
         found: List[Event] = []
@@ -67,11 +78,6 @@ def thin(path: str, moments: Iterable[float]) -> List[Event]:
                 block = block[block.find(b"\n") + 1 :]
             found += parse(block[: block.rfind(b"\n") + 1])
     return found
-
-
-def _all(path: str) -> Iterator[Event]:
-    with open(path, "rb") as file:
-        return parse(file.read())
 
 
 def _place(file: BinaryIO, size: int, moment: float) -> int:
@@ -102,8 +108,7 @@ def _joined(spans: Iterable[Tuple[int, int]]) -> List[Tuple[int, int]]:
 def text_of(path: str) -> bytes:
     """A file's bytes; none of one that cannot be read."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return read_bytes(path)
     except OSError:
         return b""
 

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Iterator, List, Tuple
 
+from clusterwright.onhost.lib.files import rename
 from clusterwright.onhost.supervisor.staging.manifest import Manifest, manifest_of
 
 LEFT_OVER = (
@@ -111,7 +112,7 @@ class Store:
                 for _ in pool.map(lambda row: copy_file(source, data, row[0]), manifest.files):
                     pass
             refuse_changed(source, manifest, data)
-            os.rename(part, place)
+            rename(part, place, durable=False)
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
