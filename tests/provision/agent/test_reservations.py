@@ -31,7 +31,7 @@ def have(monkeypatch):
     """What slurmctld has: the reservation of the row."""
     end = TOMORROW + timedelta(hours=8)
     text = LINE.format(start=TOMORROW.isoformat(), end=end.isoformat())
-    done = type("Done", (), {"returncode": 0, "stdout": text})
+    done = type("Done", (), {"code": 0, "out": text})
     monkeypatch.setattr(reservations, "run", lambda *_: done)  # the real one is in the lab's tests
     return shown()["demo"]
 
