@@ -1,6 +1,7 @@
 """Wave by wave over hosts that answer by a function: what stops an apply, what does not, and who is left out."""
 
 import json
+import shlex
 import zlib
 
 import pytest
@@ -35,10 +36,11 @@ class Slurm:
             self.patience -= 1
             jobs = self.jobs if self.patience >= 0 else {}
             return "".join(f"{job}|ann|RUNNING|1|2|1|{host}|None|n\n" for host, job in jobs.items())
-        for host in expand(command.partition("NodeName=")[2].split()[0]):
+        words = dict(word.split("=", 1) for word in shlex.split(command) if "=" in word)
+        for host in expand(words["NodeName"]):
             self.reasons.pop(host, None)
-            if "State=DRAIN" in command:
-                self.reasons[host] = command.partition("Reason='")[2].rstrip("'")
+            if words["State"] == "DRAIN":
+                self.reasons[host] = words["Reason"]
         return ""
 
 
