@@ -101,6 +101,14 @@ def test_parts_of_a_file(tmp_path):
     assert (read_bytes(path, 10), read_text(path)) == (b"0123456789", "0123456789")
 
 
+def test_a_limit_beyond_all_memory_reserves_none(tmp_path):
+    """Only what is there is read."""
+    (tmp_path / "file").write_text("text")
+
+    assert read_part(tmp_path / "file", 1 << 50) == read_bytes(tmp_path / "file", 1 << 50) == b"text"
+    assert read_part(tmp_path / "file", 9, 99) == b""
+
+
 def test_a_folder_above_that_is_a_link_leads_outside(tmp_path):
     """Root is not led to a file that only root can read."""
     (tmp_path / "outside").mkdir()

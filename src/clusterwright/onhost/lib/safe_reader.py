@@ -78,10 +78,10 @@ def read_bytes(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = 
         OSError: it cannot be read.
     """
     with open_regular(path, inside=inside) as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise UnsafeFileError("%s is larger than %d bytes" % (path, limit))
-    return data
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
+            raise UnsafeFileError("%s is larger than %d bytes" % (path, limit))
+        return file.read(size)
 
 
 def read_text(path: Path, limit: int = TEXT_BYTES, *, inside: Optional[Path] = None) -> str:
@@ -123,8 +123,11 @@ def read_part(path: Path, size: int, offset: int = 0, *, inside: Optional[Path] 
     """
     with open_regular(path, inside=inside) as file:
         end = os.fstat(file.fileno()).st_size
-        file.seek(max(0, end + offset) if offset < 0 else offset)
-        return file.read(size)
+        start = max(0, end + offset) if offset < 0 else offset
+        file.seek(start)
+        return file.read(
+            max(0, min(size, end - start))
+        )  # `read` reserves memory for all that it is asked for
 
 
 def list_folder(folder: Path, limit: int = ENTRIES) -> List[str]:
