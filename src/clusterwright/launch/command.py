@@ -16,7 +16,7 @@ _LOOP = ("loop", "text", "windows")
 PARTS = {
     "gpt": ("text", "transformer"),
     "llama": (*_LOOP, "models.llama", "weights"),
-    "bert": (*_LOOP, "models.bert", "masks"),
+    "bert": (*_LOOP, "models.bert"),
     "resnet": ("loop", "models.resnet", "pictures"),
     "instruct": ("loop", "dialogues", "models.llama", "lora"),
 }  # not the recipe itself, which is run as __main__
