@@ -1,6 +1,6 @@
 """A training that uses everything that has a state, and dies where the environment says so.
 
-TOY_KILL=RANK:STEP kills a rank after a step; TOY_KILL_SAVE=RANK:N at its n-th fsync or rename;
+TOY_KILL=RANK:STEP kills a rank after a step; TOY_KILL_SAVE=RANK:N at its n-th fsync or rename of a folder;
 TOY_SIGNAL=RANK:STEP sends it SIGTERM; TOY_STOP=STEP makes the stop file; TOY_UNTIL is the last step,
 TOY_BATCH the batch of all ranks, TOY_PACE the least time of a step in seconds.
 """
@@ -10,7 +10,6 @@ import os
 import random
 import signal
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -32,17 +31,18 @@ def die_in_save(rank):
     doomed, number = target("TOY_KILL_SAVE")
     left = [number]
 
-    def counting(act):
-        def wrapped(*arguments, **named):
-            left[0] -= 1
-            if left[0] == 0:
+    def counting(act, counts=lambda _path: True):
+        def wrapped(path, *arguments, **named):
+            left[0] -= counts(path)
+            if left[0] == 0 and counts(path):
                 os.kill(os.getpid(), signal.SIGKILL)
-            return act(*arguments, **named)
+            return act(path, *arguments, **named)
 
         return wrapped
 
     if rank == doomed:
-        os.fsync, Path.rename = counting(os.fsync), counting(Path.rename)
+        os.fsync = counting(os.fsync)
+        os.replace = counting(os.replace, lambda path: os.path.isdir(path) and not os.path.islink(path))
 
 
 def wait_for_saves():

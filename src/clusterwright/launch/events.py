@@ -15,7 +15,8 @@ from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
 from clusterwright.launch.run import Ended, Run
-from clusterwright.onhost.lib.safe_reader import text_or_empty
+from clusterwright.onhost.lib.json_lines import FILE_BYTES
+from clusterwright.onhost.lib.safe_reader import read_text
 
 READ_LIMIT_S = 60
 
@@ -41,7 +42,7 @@ class Here:
 
     def text(self, folder: str, pattern: str) -> str:
         """The files of that pattern in the folder, each ended by a newline: the last line of one may be torn."""
-        return "\n".join(text_or_empty(path) for path in sorted(Path(folder).glob(pattern)))
+        return "\n".join(read_text(path, FILE_BYTES) for path in sorted(Path(folder).glob(pattern)))
 
 
 def events(run: Run, place: There | Here) -> tuple[dict[str, Any], ...]:

@@ -9,6 +9,7 @@ import pytest
 from clusterwright.check.fact import Missing
 from clusterwright.check.reading import value_of
 from clusterwright.check.registry import all_facts
+from clusterwright.slurm.nodes import Node
 
 HERE = Path(__file__).parent
 FACTS = {fact.id: fact for fact in all_facts()}
@@ -36,8 +37,28 @@ QUOTES = {"torch_import"}
 
 
 def plain(value):
-    """The value as JSON would hold it."""
-    return json.loads(json.dumps(value, default=dataclasses.asdict))
+    """The value as JSON would hold it; of a node what is read out of its record."""
+    rows = [node_fields(node) for node in value] if is_nodes(value) else value
+    return json.loads(json.dumps(rows, default=dataclasses.asdict))
+
+
+def is_nodes(value):
+    """True of what the fact slurm_nodes is."""
+    return isinstance(value, tuple) and any(isinstance(one, Node) for one in value)
+
+
+def node_fields(node):
+    """A node's fields by name, its state as the base and the flags."""
+    return {
+        "name": node.name,
+        "state": [node.state.base, *sorted(node.state.flags)],
+        "reason": node.reason,
+        "comment": node.comment,
+        "cpus": node.cpus,
+        "memory_bytes": node.memory_mib * 2**20,
+        "gpus": node.gpus,
+        "gpu_model": node.gpu_model,
+    }
 
 
 def end(out):

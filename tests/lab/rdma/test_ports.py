@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+import clusterwright
 from clusterwright.check.facts.rdma_ports import rdma_ports
 from clusterwright.config.load import load_cluster
 from clusterwright.lab.rdma import state
 from clusterwright.lab.rdma.ports import rdma
 
-PROBE = Path(sys.modules[rdma_ports.parse.__module__].__file__).parents[1] / "probes" / "rdma.py"
+PROBE = Path(clusterwright.__file__).parent / "onhost" / "probes" / "rdma.py"
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ class Jupyter:
                 "dev-no-folder", f"there is no folder {root} on this host", "name another one: --folder"
             )
         for _ in range(ATTEMPTS):
-            self.port = free(self.wish["port"])
+            self._choose_port()
             self._write_config(root)
             self._begin(variables, root)
             if self._comes_up():
@@ -57,6 +57,9 @@ class Jupyter:
                     self.notes.append(f"port {wanted} is not to be had on this host; it is {self.port}")
                 return
         raise Trouble("dev-did-not-start", f"{ATTEMPTS} ports were taken, one after the other", "try again")
+
+    def _choose_port(self) -> None:
+        self.port = free(self.wish["port"])
 
     def _write_config(self, root: str) -> None:
         """The token is in a file of mode 0600 (our umask), on no command line and in no environment."""

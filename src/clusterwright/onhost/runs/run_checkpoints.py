@@ -22,6 +22,7 @@ from clusterwright.onhost.lib.safe_reader import list_folder, read_object, read_
 Row = Dict[str, Any]
 STEP = re.compile(r"step-(\d{8,})")
 MANIFEST, MARKS = "manifest.json", "verified.jsonl"
+MANIFEST_BYTES = 256 << 20  # it has a checksum for each MiB
 KEPT = 3  # of a run that does not say how many it keeps, as the runtime does
 
 
@@ -122,7 +123,7 @@ def about(path: Path, marks: Dict[str, Row]) -> Row:
 def read_manifest(path: Path) -> Any:
     """The words of a manifest, and what is wrong with it."""
     try:
-        words = json.loads(read_text(path / MANIFEST))
+        words = json.loads(read_text(path / MANIFEST, MANIFEST_BYTES))
         rest = {name: word for name, word in words.items() if name != "sha256"}
         whole = words["sha256"] == hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
         sizes = [(part["file"], part["bytes"]) for part in words["parts"]]
@@ -271,7 +272,7 @@ def runtime(*names: str) -> List[Any]:
 
 def note(folder: Path, row: Row) -> bool:
     """Append the outcome to the folder's notes; False when that is not allowed here."""
-    words = read_object(folder / row["name"] / MANIFEST)
+    words = read_object(folder / row["name"] / MANIFEST, MANIFEST_BYTES)
     line = {
         "name": row["name"],
         "manifest": words.get("sha256"),

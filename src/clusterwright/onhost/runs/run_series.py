@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Tuple
 
-from clusterwright.onhost.lib.safe_reader import open_regular, read_part
+from clusterwright.onhost.lib.safe_reader import list_folder, open_regular, read_part
 from clusterwright.onhost.runs import run_progress
 from clusterwright.onhost.supervisor.ledger import communication, history
 
 POINTS = 400  # of each curve: a page is a thousand pixels wide
+RANK_EVENTS = re.compile(r"rank-.*\.jsonl$")
 LONGEST = 1 << 20  # bytes of a line
 TAIL = 64 << 10  # bytes at the end of a file, in which the last step is found
 NAMES = ("loss", "lr", "norm", "tokens_per_s", "samples_per_s", "data_wait", "communication", "memory")
@@ -20,7 +22,8 @@ Event = Dict[str, Any]
 def text(run: str) -> str:
     """All of it, as one JSON object."""
     told = history.read(run)
-    paths = history.event_files(run, "rank-")
+    events = os.path.join(run, "events")
+    paths = [os.path.join(events, name) for name in list_folder(events) if RANK_EVENTS.match(name)]
     series = Series(max((_last_step(path) for path in paths[:1]), default=0))
     for path in paths[:1]:  # rank 0's: what concerns all ranks is in it
         for event in _events(path):
