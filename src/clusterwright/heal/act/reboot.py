@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
+from clusterwright.errors import WrightError
 from clusterwright.heal.act.hands import Hands, Order, failed
 from clusterwright.onhost.provision.reboots import BOOT_ID
 from clusterwright.provision.reboot import BY_SYSTEMD
@@ -14,14 +15,24 @@ from clusterwright.slurm.drain_reasons import HEAL
 COST = "reboot"
 UNDO = ""
 _ON_THE_WAY = frozenset({"stopping", "initializing", "starting"})  # systemctl(1), is-system-running
-_NO_SWITCH = "it does not answer, and nobody holds its power switch (slurm.power_saving.provider)"
 
 
 def before(order: Order, hands: Hands) -> dict[str, str] | None:
-    """Which boot it is in; None where a job is there."""
-    if not hands.is_empty(order.intent.host):
+    """Which boot it is in; None where a job is there.
+
+    Raises:
+        WrightError: the host does not answer and has no power control: there is nothing to begin.
+    """
+    host, saving = order.intent.host, hands.cluster.slurm.power_saving
+    if not hands.is_empty(host):
         return None
-    done = hands.ask(order.intent.host, f"cat {BOOT_ID}")
+    done = hands.ask(host, f"cat {BOOT_ID}")
+    if not done.ok and (saving is None or saving.provider is None):
+        raise WrightError.of(
+            "unreachable",
+            f"{host} does not answer and has no power control",
+            "set slurm.power_saving.provider",
+        )
     return {"boot": done.out.strip() if done.ok else ""}
 
 
@@ -35,9 +46,6 @@ def act(order: Order, given: Mapping[str, str], hands: Hands) -> str:
 
 def _by_switch(order: Order, hands: Hands) -> str:
     """Slurm's own way off and on; who drained it stays so."""
-    saving = hands.cluster.slurm.power_saving
-    if saving is None or saving.provider is None:
-        return _NO_SWITCH
     off = client.set_state(order.intent.host, "POWER_DOWN_FORCE", order.reason())
     return failed(hands.slurm(client.line(off)))
 
