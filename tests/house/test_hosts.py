@@ -1,10 +1,9 @@
-"""Hosts are reached by edge.Host, by one rule about root and one loader; programs here are started by edge too."""
+"""Hosts are reached by edge.Host, by one rule about root and one loader."""
 
 import re
 
 LOADS = re.compile(r"\bexec\((?:compile|base64)|ModuleType\(")
 CONNECTED = re.compile(r"\bremote\.run\(")
-STARTS_PROCESSES = ("edge/", "lab/", "onhost/")
 
 
 def offenses(source, pattern, allowed):
@@ -32,16 +31,3 @@ def test_who_needs_sudo_is_decided_in_one_place(source):
     """A check's text for people may name it."""
     assert offenses(source, re.compile(r'["\']sudo -n|by_sudo|needs_sudo\('),
                     ("edge/host.py", "provision/apply.py", "heal/loop/here.py")) == []  # fmt: skip
-
-
-def test_programs_are_started_by_edge(source):
-    """On hosts by their own library; a lab starts what is to outlive it."""
-    wrong = [
-        f"{module.name}:{line}: imports {name}"
-        for module in source
-        if not module.inside.startswith(STARTS_PROCESSES)
-        for line, name in module.imports
-        if name == "subprocess" or name.startswith("subprocess.")
-    ]
-
-    assert wrong == []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from clusterwright.config.names import expand
 from clusterwright.heal.seen import Finding, HostStatus, JobStatus
 from clusterwright.slurm import client
-from clusterwright.slurm.drain_reasons import parse_drain_reason
+from clusterwright.slurm.drain_reasons import DrainReason, parse_drain_reason
 from clusterwright.slurm.jobs import parse_queue
 from clusterwright.slurm.nodes import Node, parse_node, parse_nodes
 from clusterwright.slurm.records import NOTHING, Record
@@ -26,17 +26,12 @@ def node_of(line: str) -> HostStatus:
 
 def _status(node: Node) -> HostStatus:
     reason = parse_drain_reason(node.reason)
-    holder = _holder(node.reason) if node.state.is_out_of_service else "free"
+    holder = _holder(reason) if node.reason and node.state.is_out_of_service else "free"
     return HostStatus(node.name, node.state, holder, reason.text, node.partitions, signed=node.reason)
 
 
-def _holder(reason: str) -> str:
-    if not reason:
-        return "free"
-    found = parse_drain_reason(reason)
-    if found.command in ("heal", "spare"):
-        return found.command
-    return found.who
+def _holder(reason: DrainReason) -> str:
+    return reason.command if reason.command in ("heal", "spare") else reason.who
 
 
 def nodes_of(text: str, jobs: Mapping[str, JobStatus]) -> dict[str, HostStatus]:

@@ -96,7 +96,7 @@ def events(run: str) -> list[dict[str, Any]]:
     found = []
     for path in glob.glob(os.path.join(glob.escape(run), "events", "*.jsonl")):
         for line in read(path, 4 << 20).splitlines():
-            event = parse_object(line.encode())
+            event = parse_object(line)
             if event.get("event") in telling:
                 found.append(event)
     return sorted(found, key=lambda event: float(event.get("time", 0)))

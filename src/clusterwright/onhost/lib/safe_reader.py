@@ -100,15 +100,15 @@ def text_or_empty(path: Path, limit: int = TEXT_BYTES) -> str:
 def read_object(path: Path, limit: int = DOCUMENT_BYTES, *, inside: Optional[Path] = None) -> Dict[str, Any]:
     """The JSON object in a file; empty where there is none, or where it is torn."""
     try:
-        return parse_object(read_bytes(path, limit, inside=inside))
+        return parse_object(read_text(path, limit, inside=inside))
     except OSError:
         return {}
 
 
-def parse_object(data: bytes) -> Dict[str, Any]:
-    """A JSON object; empty for anything else."""
+def parse_object(data: Union[bytes, str]) -> Dict[str, Any]:
+    """A JSON object; empty for anything else, a line of brackets included."""
     try:
-        document = json.loads(data.decode("utf-8", "replace"))
+        document = json.loads(data)
     except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

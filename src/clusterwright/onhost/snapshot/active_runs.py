@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any, BinaryIO, Dict, Iterable, List, Optional, Tuple
 
-from clusterwright.onhost.lib.safe_reader import list_folder, open_regular, read_part
+from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, list_folder, open_regular, read_object, read_part
 from clusterwright.onhost.supervisor.ledger import history, speed
 
 POINTS = 80  # of a curve: as many as a terminal is wide
@@ -38,7 +38,7 @@ def about(run: str) -> Dict[str, Any]:
     """One run: its state, its newest step, and points of its loss. However long it is, some hundred KiB are read."""
     path = os.path.join(run, "events", "rank-00000.jsonl")
     events = _events(run, path)
-    record = history.object_of(history.text_of(os.path.join(run, "job.json")))
+    record = read_object(os.path.join(run, "job.json"), TEXT_BYTES)
     state = _state(run)
     now = speed.progress(events, record, running=state == "running")
     found = {name: now.get(name) for name in _KEPT}
@@ -65,7 +65,7 @@ def _started(run: str) -> List[float]:
 
 
 def _state(run: str) -> str:
-    ended = history.object_of(history.text_of(os.path.join(run, "ended.json")))
+    ended = read_object(os.path.join(run, "ended.json"), TEXT_BYTES)
     if ended:
         return str(ended.get("outcome"))
     try:

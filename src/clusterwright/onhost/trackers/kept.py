@@ -8,9 +8,8 @@ import os
 from typing import Any, Dict, Iterator, List, NamedTuple
 
 from clusterwright.onhost.lib.files import write_atomic
-from clusterwright.onhost.lib.safe_reader import read_part
+from clusterwright.onhost.lib.safe_reader import TEXT_BYTES, parse_object, read_object, read_part
 from clusterwright.onhost.supervisor.ledger import communication
-from clusterwright.onhost.supervisor.ledger.history import object_of, text_of
 
 MOST = 4 << 20  # bytes read at once: some ten thousand steps
 
@@ -34,7 +33,7 @@ class Kept:
         self._events = os.path.join(run, "events", "rank-00000.jsonl")
         self._place = os.path.join(run, "trackers", f"{name}.json")
         os.makedirs(os.path.dirname(self._place), exist_ok=True)
-        known = object_of(text_of(self._place))
+        known = read_object(self._place, TEXT_BYTES)
         self.step = int(known.get("step", 0))
         self.own: Dict[str, Any] = dict(known.get("own", {}))  # what the tracker wants to find again
         self._offset, self._measured = int(known.get("offset", 0)), dict(known.get("measured", {}))
@@ -83,7 +82,7 @@ class Kept:
         whole = data[: data.rfind(b"\n") + 1]
         self._next = self._offset + len(whole)
         for line in whole.splitlines():
-            event = object_of(line)
+            event = parse_object(line)
             if _is_number(event.get("time")) and isinstance(event.get("step"), (int, type(None))):
                 yield event
 
@@ -107,7 +106,7 @@ class Kept:
 
 def config(run: str) -> Dict[str, Any]:
     """What the job file says of the training: flat, and without its environment, which may hold secrets."""
-    job = object_of(text_of(os.path.join(run, "job.json"))).get("job") or {}
+    job = read_object(os.path.join(run, "job.json"), TEXT_BYTES).get("job") or {}
     names = (
         "name",
         "recipe",

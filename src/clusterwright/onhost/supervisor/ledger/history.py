@@ -6,11 +6,18 @@ and each step event holds the time of all steps before it; so a few lines around
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any, BinaryIO, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
-from clusterwright.onhost.lib.safe_reader import is_regular, list_folder, open_regular, read_bytes, read_part
+from clusterwright.onhost.lib.safe_reader import (
+    TEXT_BYTES,
+    is_regular,
+    list_folder,
+    open_regular,
+    parse_object,
+    read_object,
+    read_part,
+)
 
 Event = Dict[str, Any]
 
@@ -39,7 +46,7 @@ def read(folder: str, whole: int = WHOLE) -> History:
     moments = sorted({float(event["time"]) for event in events if event["event"] in MOMENTS})
     for path in long:
         events += thin(path, moments)
-    record = object_of(text_of(os.path.join(folder, "job.json")))
+    record = read_object(os.path.join(folder, "job.json"), TEXT_BYTES)
     submitted, price = record.get("submitted"), record.get("price")
     return History(
         sorted(events, key=lambda event: float(event["time"])),
@@ -59,7 +66,7 @@ def event_files(folder: str, prefix: str = "") -> List[str]:
 def parse(data: bytes) -> Iterator[Event]:
     """The events of whole lines; a line that a dying host left half written is passed over."""
     for line in data.splitlines():
-        event = object_of(line)
+        event = parse_object(line)
         if isinstance(event.get("time"), (int, float)) and isinstance(event.get("event"), str):
             yield event
 
@@ -103,20 +110,3 @@ def _joined(spans: Iterable[Tuple[int, int]]) -> List[Tuple[int, int]]:
         else:
             found.append((begin, end))
     return found
-
-
-def text_of(path: str) -> bytes:
-    """A file's bytes; none of one that cannot be read."""
-    try:
-        return read_bytes(path)
-    except OSError:
-        return b""
-
-
-def object_of(text: bytes) -> Dict[str, Any]:
-    """A JSON object; empty for a line that is none, as one that is still being written."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):  # the latter of a line of brackets, which no writer of ours makes
-        return {}
-    return document if isinstance(document, dict) else {}
