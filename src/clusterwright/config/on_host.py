@@ -23,15 +23,15 @@ def source() -> str:
     return "\n\n".join([_HEAD, *sections.values()])
 
 
-def _collect(section: type[Section], found: dict[str, str]) -> None:
+def _collect(section: type[Section], sections: dict[str, str]) -> None:
     lines = []
     for name, field in section.model_fields.items():
         for inner in _sections(field.annotation):
-            _collect(inner, found)
+            _collect(inner, sections)
         lines.append(f"    {name}: {_type(field.annotation)}\n")
     summary = (section.__doc__ or "").partition("\n")[0]
     text = f'class {section.__name__}Fields(NamedTuple):\n    """{summary}"""\n\n{"".join(lines)}'
-    found.setdefault(section.__name__, text)
+    sections.setdefault(section.__name__, text)
 
 
 def _sections(kind: Any) -> list[type[Section]]:

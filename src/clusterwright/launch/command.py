@@ -24,10 +24,7 @@ _FSDP = "torch.distributed.fsdp"
 _CUTS = {"shard": _FSDP, "pipeline": _FSDP, "tensor": "torch.distributed.tensor.parallel"}  # two seconds each
 LOOPBACK = "127.0.0.0/8"
 LIBRARY = "/opt/clusterwright/lib"  # decision 0001: what jobs import, on every host
-SHORTEST_GRACE_S, LONGEST_GRACE_S = (
-    20,
-    300,
-)  # a save takes seconds to minutes; Slurm may signal 60 s early anyway
+SHORTEST_GRACE_S, LONGEST_GRACE_S = 20, 300  # a save takes seconds to minutes; Slurm may signal 60 s early
 
 
 def command(job: Job) -> tuple[str, ...]:

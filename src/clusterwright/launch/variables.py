@@ -16,7 +16,7 @@ def job_variables(job: Job) -> dict[str, str]:
 
 
 def parallel(job: Job) -> dict[str, str]:
-    """CLUSTERWRIGHT_PARALLEL, the whole section as JSON, and its sizes one by one; nothing without the section.
+    """CLUSTERWRIGHT_PARALLEL, the document section as JSON, and its sizes one by one; nothing without the section.
 
     Replicas are told only where their number is fixed: an elastic job has the world size over a replica's GPUs.
     """
@@ -29,22 +29,22 @@ def parallel(job: Job) -> dict[str, str]:
         "TP": cut.tensor, "PP": cut.pipeline, "CP": cut.context, "EP": cut.expert, "ETP": cut.expert_tensor,
         "DP": data, "MICRO_BATCH": cut.micro_batch,
     }  # fmt: skip
-    whole = json.dumps(cut.model_dump(mode="json") | {"data": data})
+    document = json.dumps(cut.model_dump(mode="json") | {"data": data})
     plain = {f"CLUSTERWRIGHT_{name}": str(size) for name, size in sizes.items() if size is not None}
-    return {"CLUSTERWRIGHT_PARALLEL": whole, **plain}
+    return {"CLUSTERWRIGHT_PARALLEL": document, **plain}
 
 
 def gradients(job: Job) -> dict[str, str]:
     """Only what differs from torch's own ways."""
-    said, found = job.gradients, {}
-    if said.bucket:
-        found[f"{_PREFIX}BUCKET_MIB"] = f"{said.bucket / MiB:g}"
-    if said.compress != "none":
-        found[f"{_PREFIX}COMPRESS"] = said.compress
-    if said.compress == "power":
-        found |= {f"{_PREFIX}RANK": str(said.rank), f"{_PREFIX}WARM_UP": str(said.warm_up)}
-    if said.hierarchical:
-        found[f"{_PREFIX}HIERARCHICAL"] = "1"
+    settings, variables = job.gradients, {}
+    if settings.bucket:
+        variables[f"{_PREFIX}BUCKET_MIB"] = f"{settings.bucket / MiB:g}"
+    if settings.compress != "none":
+        variables[f"{_PREFIX}COMPRESS"] = settings.compress
+    if settings.compress == "power":
+        variables |= {f"{_PREFIX}RANK": str(settings.rank), f"{_PREFIX}WARM_UP": str(settings.warm_up)}
+    if settings.hierarchical:
+        variables[f"{_PREFIX}HIERARCHICAL"] = "1"
     if job.outer:
-        found["CLUSTERWRIGHT_OUTER"] = json.dumps(job.outer.model_dump(mode="json"))
-    return found
+        variables["CLUSTERWRIGHT_OUTER"] = json.dumps(job.outer.model_dump(mode="json"))
+    return variables

@@ -37,7 +37,7 @@ class Platform:
 
     # Slurm
     slurm: str  # the release that the distribution itself has
-    own_slurm_packages: Mapping[Part, Names]
+    distribution_slurm_packages: Mapping[Part, Names]
     schedmd_slurm_packages: Mapping[Part, Names]  # those that Slurm's own packaging makes
     schedmd_slurm_since: str  # the first release that it makes packages of; any, if empty
     slurm_plugins: str

@@ -46,10 +46,12 @@ def _values(name: str) -> dict[str, Any]:
     """The file's values, over those of the file that it is `like`; tables are joined key by key."""
     file = f"{name}.toml"
     folder = RELEASES if (RELEASES / file).exists() else FAMILIES
-    own = tomllib.loads((folder / file).read_text(encoding="utf-8"))
-    base = _values(own.pop("like")) if "like" in own else {}
-    joined = {key: base[key] | value for key, value in own.items() if isinstance(value, dict) and key in base}
-    return base | own | joined
+    values = tomllib.loads((folder / file).read_text(encoding="utf-8"))
+    base = _values(values.pop("like")) if "like" in values else {}
+    joined = {
+        key: base[key] | value for key, value in values.items() if isinstance(value, dict) and key in base
+    }
+    return base | values | joined
 
 
 def _frozen(value: Any) -> Any:

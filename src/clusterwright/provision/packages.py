@@ -9,12 +9,12 @@ from clusterwright.provision.resources import Package
 
 def packages(cluster: Cluster, *names: str) -> tuple[Package, ...]:
     """The packages that Debian calls so, under the names of the cluster's distribution."""
-    return tuple(Package(name=own) for name in names for own in cluster.platform.package_names(name))
+    return tuple(Package(name=name) for package in names for name in cluster.platform.package_names(package))
 
 
 def slurm_packages(cluster: Cluster, part: Part) -> tuple[Package, ...]:
     """The packages of one part of Slurm, of the release that the file names."""
     platform, version, maker = cluster.platform, cluster.software.slurm, cluster.software.slurm_packages
-    own = platform.has_slurm(version) if maker == "auto" else maker == "distribution"
-    names = platform.own_slurm_packages if own else platform.schedmd_slurm_packages
+    from_distribution = platform.has_slurm(version) if maker == "auto" else maker == "distribution"
+    names = platform.distribution_slurm_packages if from_distribution else platform.schedmd_slurm_packages
     return tuple(Package(name=name, version=version) for name in names[part])

@@ -15,9 +15,9 @@ def line(argv: Iterable[str]) -> str:
     )
 
 
-def show(kind: str, *words: str) -> List[str]:
+def show(kind: str, *arguments: str) -> List[str]:
     """Records of a kind, one a line: node, job, partition, reservation, licenses, assoc_mgr."""
-    return ["scontrol", "show", kind, "-o", *words]
+    return ["scontrol", "show", kind, "-o", *arguments]
 
 
 def show_nodes(names: Sequence[str] = ()) -> List[str]:

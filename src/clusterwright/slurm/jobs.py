@@ -12,14 +12,14 @@ _SIGNS = {
     "elapsed": "%M", "limit": "%l", "nodes": "%D", "cpus": "%C", "priority": "%Q", "start": "%S", "end": "%e",
     "hosts": "%N", "excluded": "%x", "reservation": "%v", "gres": "%b", "name": "%j",
 }  # fmt: skip
-WORDS = {
+FORMAT_FIELDS = {
     "id": "JobArrayID", "number": "JobID", "user": "UserName", "account": "Account", "partition": "Partition",
     "qos": "QOS", "state": "State", "reason": "Reason", "elapsed": "TimeUsed", "limit": "TimeLimit",
     "nodes": "NumNodes", "cpus": "NumCPUs", "priority": "PriorityLong", "submit": "SubmitTime",
     "eligible": "EligibleTime", "start": "StartTime", "end": "EndTime", "hosts": "NodeList", "tres": "tres-alloc",
     "gres": "tres-per-node", "name": "Name",
 }  # fmt: skip
-_WHOLE = re.compile(r"\s*(\d+)")
+_INTEGER = re.compile(r"\s*(\d+)")
 
 
 class Job(NamedTuple):
@@ -92,13 +92,13 @@ def make_jobs(rows: Iterable[Sequence[str]], fields: Sequence[str]) -> List[Job]
 
 
 def _job(row: Dict[str, Any]) -> Job:
-    numbers = {name: _whole(row.get(name, "")) for name in ("nodes", "cpus", "priority")}
+    numbers = {name: _integer(row.get(name, "")) for name in ("nodes", "cpus", "priority")}
     reason = "" if row.get("reason") == "None" else row.get("reason", "")
     return Job(**dict(row, reason=reason, **numbers))
 
 
-def _whole(text: str) -> int:
-    match = _WHOLE.match(text)
+def _integer(text: str) -> int:
+    match = _INTEGER.match(text)
     return int(match.group(1)) if match else 0
 
 

@@ -31,7 +31,7 @@ class Node(NamedTuple):
     @property
     def partitions(self) -> Tuple[str, ...]:
         """Partitions that it is in."""
-        return self.record.words("Partitions")
+        return self.record.split("Partitions")
 
     @property
     def cpus(self) -> int:

@@ -44,8 +44,8 @@ class Record(Mapping[str, str]):
         match = re.match(r"\d+", self[name])
         return int(match.group()) if match else 0
 
-    def words(self, name: str) -> Tuple[str, ...]:
-        """Words of a list with commas."""
+    def split(self, name: str) -> Tuple[str, ...]:
+        """The items of a list with commas."""
         return tuple(word for word in self[name].split(",") if word)
 
     def tres(self, name: str) -> Dict[str, float]:

@@ -80,7 +80,7 @@ _MARKS = {
     "-": "PLANNED",
 }
 # Words of sinfo that stand for a base and a flag, and words of single releases.
-_WORDS = {
+_ALIASES = {
     "DRAINED": "IDLE+DRAIN",
     "DRAINING": "ALLOCATED+DRAIN",
     "FAILING": "ALLOCATED+FAIL",
@@ -91,7 +91,7 @@ _WORDS = {
     "UNK": "UNKNOWN",
 }
 _BROKEN = frozenset({"FAIL", "INVALID_REG", "NOT_RESPONDING"})
-_HELD_BACK = frozenset({"DRAIN", "MAINTENANCE", "POWERING_DOWN", "POWER_DOWN", "REBOOT_ISSUED"})
+_WITHHELD = frozenset({"DRAIN", "MAINTENANCE", "POWERING_DOWN", "POWER_DOWN", "REBOOT_ISSUED"})
 # Flags that matter more than the base, in the order in which they count; the last two only where nothing runs.
 _ACTIVITIES = (
     ("INVALID_REG", "inval"),
@@ -210,16 +210,16 @@ class NodeState(NamedTuple):
     @property
     def is_available(self) -> bool:
         """True when Slurm starts jobs on it; a node that is powered down boots for them."""
-        return self.is_usable and not self.flags & _HELD_BACK
+        return self.is_usable and not self.flags & _WITHHELD
 
     @property
     def activity(self) -> str:
         """What it does, in one lower-case word; a drain aside."""
         if self.is_down:
             return "down"
-        words = (word for flag, word in _ACTIVITIES if flag in self.flags)
+        activities = (word for flag, word in _ACTIVITIES if flag in self.flags)
         return next(
-            (word for word in words if word not in _OF_IDLE or self.base == "IDLE"), self.base.lower()
+            (word for word in activities if word not in _OF_IDLE or self.base == "IDLE"), self.base.lower()
         )
 
     @property
@@ -245,7 +245,7 @@ def parse_node_state(text: str) -> NodeState:
     for part in text.strip().upper().split("+"):
         word = part.rstrip("".join(_MARKS))
         flags.update(_MARKS[mark] for mark in part[len(word) :])
-        for name in filter(None, _WORDS.get(word, word).split("+")):
+        for name in filter(None, _ALIASES.get(word, word).split("+")):
             if not base and (name in BASES or name not in FLAGS):
                 base = name
             elif name != base:

@@ -9,7 +9,7 @@ from clusterwright.onhost.exporter import slurm_text
 from clusterwright.onhost.exporter.collectors import slurm
 from clusterwright.onhost.exporter.commands import said
 from clusterwright.slurm.drain_reasons import parse_drain_reason
-from clusterwright.slurm.jobs import WORDS
+from clusterwright.slurm.jobs import FORMAT_FIELDS
 from clusterwright.slurm.nodes import parse_nodes
 
 # Of a lab with Slurm 22.05.8 (2026-11-23).
@@ -132,7 +132,7 @@ def row(**cells):
         "JobID": "7", "State": "PENDING", "Partition": "train", "Account": "language", "Reason": "Resources",
         "SubmitTime": "1000", "EligibleTime": "1000", "tres-alloc": "cpu=4,node=1,gres/gpu=2,gres/gpu:a100=2",
     } | cells  # fmt: skip
-    return "".join(str(given[WORDS[name]])[:width].ljust(width) for name, width in slurm_text.COLUMNS)
+    return "".join(str(given[FORMAT_FIELDS[name]])[:width].ljust(width) for name, width in slurm_text.COLUMNS)
 
 
 def test_jobs_are_counted_with_their_gpus(samples):

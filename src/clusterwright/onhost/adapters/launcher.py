@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Sequence, Tupl
 if TYPE_CHECKING:
     from clusterwright.onhost.supervisor.host.generation import Generation
 
-Words = Sequence[str]
+Arguments = Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,9 @@ class Launcher:
     restart ranks, replace hosts, or run in a container.
     """
 
-    on_host: Optional[Callable[[Generation, Words], List[str]]] = (
-        None  # its command line; None: the agent forks ranks
-    )
-    once: Optional[Callable[[Allocation, Words], List[str]]] = None  # the command line of the whole job
+    # The command line on each host; None: the agent forks ranks.
+    on_host: Optional[Callable[[Generation, Arguments], List[str]]] = None
+    once: Optional[Callable[[Allocation, Arguments], List[str]]] = None  # the command line of the whole job
     kind: str = "rank"  # what begin.py runs as: a rank, a task, or what starts the ranks of a host or of the batch step
     has_task_per_rank: bool = False  # of Slurm's, by whose number srun names the one that failed
     programs: Tuple[str, ...] = ()  # by which a line is known that begins with this launcher

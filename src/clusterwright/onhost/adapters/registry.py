@@ -16,14 +16,14 @@ from clusterwright.onhost.launchers import __path__ as launcher_folders
 
 def launcher(name: str) -> Launcher:
     """The launcher of that name."""
-    found: Launcher = importlib.import_module(f"{launchers}.{name}").LAUNCHER
-    return found
+    value: Launcher = importlib.import_module(f"{launchers}.{name}").LAUNCHER
+    return value
 
 
 def adapter(name: str) -> Adapter:
     """The adapter of that framework."""
-    found: Adapter = importlib.import_module(f"{frameworks}.{name}").ADAPTER
-    return found
+    value: Adapter = importlib.import_module(f"{frameworks}.{name}").ADAPTER
+    return value
 
 
 def launcher_names() -> List[str]:
@@ -38,19 +38,19 @@ def framework_names() -> List[str]:
 
 def summaries() -> Dict[str, str]:
     """Each launcher's description: the first line of its file, which is not executed."""
-    found = {}
+    descriptions = {}
     for name, path in sorted(_files(launcher_folders).items()):
         with open(path, encoding="utf-8") as file:
-            found[name] = file.readline().strip().strip('"').rstrip(".")
-    return found
+            descriptions[name] = file.readline().strip().strip('"').rstrip(".")
+    return descriptions
 
 
 def _files(folders: List[str]) -> Dict[str, str]:
     """Modules by name, the first folder's first."""
-    found: Dict[str, str] = {}
+    paths: Dict[str, str] = {}
     for folder in folders:
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
             stem, ending = os.path.splitext(name)
             if ending == ".py" and stem.isidentifier() and stem != "__init__":
-                found.setdefault(stem, os.path.join(folder, name))
-    return found
+                paths.setdefault(stem, os.path.join(folder, name))
+    return paths

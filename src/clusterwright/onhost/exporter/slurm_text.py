@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Dict, Iterator, List, NamedTuple, Optional
 
-from clusterwright.slurm.jobs import WORDS, Job, make_jobs
+from clusterwright.slurm.jobs import FORMAT_FIELDS, Job, make_jobs
 
 # squeue's fields and how wide they are: columns, so that no word of a stranger's can be taken for two.
 COLUMNS = (
@@ -18,7 +18,7 @@ COLUMNS = (
 
 def squeue() -> List[str]:
     """The command that `jobs` reads; times as seconds since the epoch (SLURM_TIME_FORMAT=%s)."""
-    return ["squeue", "-h", "-a", "-O", ",".join(f"{WORDS[name]}:{width}" for name, width in COLUMNS)]
+    return ["squeue", "-h", "-a", "-O", ",".join(f"{FORMAT_FIELDS[name]}:{width}" for name, width in COLUMNS)]
 
 
 def jobs(text: str) -> List[Job]:

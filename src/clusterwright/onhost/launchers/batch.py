@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from clusterwright.onhost.adapters.launcher import Allocation, Launcher
 
 
-def arguments(_allocation: Allocation, words: Sequence[str]) -> list[str]:
+def arguments(_allocation: Allocation, program: Sequence[str]) -> list[str]:
     """The program itself."""
-    return list(words)
+    return list(program)
 
 
 LAUNCHER = Launcher(once=arguments, kind="batch")

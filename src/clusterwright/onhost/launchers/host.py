@@ -8,9 +8,9 @@ from clusterwright.onhost.adapters.launcher import Allocation, Launcher
 from clusterwright.onhost.launchers.srun import step
 
 
-def arguments(allocation: Allocation, words: Sequence[str]) -> list[str]:
+def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
     """One task on each host, with all of its processors."""
-    return step(allocation, 1, ["--kill-on-bad-exit=1"], words)
+    return step(allocation, 1, ["--kill-on-bad-exit=1"], program)
 
 
 LAUNCHER = Launcher(once=arguments, kind="host", programs=("bash", "sh"))

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from clusterwright.onhost.adapters.launcher import Allocation, Launcher
 
 
-def arguments(allocation: Allocation, words: Sequence[str]) -> list[str]:
+def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
     """As many as there are GPUs on each host, numbered host by host."""
     return [
         "mpirun", "-np", str(len(allocation.hosts) * allocation.ranks), "--map-by", f"ppr:{allocation.ranks}:node",
-        "--rank-by", "slot", "--bind-to", "none", *(["--allow-run-as-root"] if os.geteuid() == 0 else []), *words,
+        "--rank-by", "slot", "--bind-to", "none", *(["--allow-run-as-root"] if os.geteuid() == 0 else []), *program,
     ]  # fmt: skip
 
 

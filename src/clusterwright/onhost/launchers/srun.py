@@ -8,21 +8,21 @@ from clusterwright.onhost.adapters.launcher import Allocation, Launcher
 from clusterwright.onhost.supervisor import room
 
 
-def arguments(allocation: Allocation, words: Sequence[str]) -> list[str]:
+def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
     """`--mpi=pmix` for tasks that may be MPI's."""
     _, listed = room.slurm("srun", "--mpi=list")
     pmix = ["--mpi=pmix"] if "pmix" in listed else []
-    return step(allocation, allocation.ranks, [*pmix, "--kill-on-bad-exit=1"], words)
+    return step(allocation, allocation.ranks, [*pmix, "--kill-on-bad-exit=1"], program)
 
 
-def step(allocation: Allocation, tasks: int, options: Sequence[str], words: Sequence[str]) -> list[str]:
+def step(allocation: Allocation, tasks: int, options: Sequence[str], program: Sequence[str]) -> list[str]:
     """A step with so many tasks on each host, which share its processors."""
     count = len(allocation.hosts)
     return [
         "srun", *options, f"--nodes={count}", f"--nodelist={','.join(allocation.hosts)}",
         f"--ntasks={count * tasks}", f"--ntasks-per-node={tasks}",
         f"--cpus-per-task={allocation.cpus * allocation.ranks // tasks}",
-        "--distribution=block", "--export=ALL", *words,
+        "--distribution=block", "--export=ALL", *program,
     ]  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def arguments(generation: Generation, command: Sequence[str]) -> list[str]:
 
 
 def command_line(generation: Generation, meeting: Sequence[str], command: Sequence[str]) -> list[str]:
-    """The command line of torchrun, with the words that say how hosts meet."""
+    """The command line of torchrun, with the program that say how hosts meet."""
     return [
         sys.executable, "-m", "torch.distributed.run",
         f"--nnodes={len(generation.hosts)}", f"--nproc-per-node={generation.ranks}",

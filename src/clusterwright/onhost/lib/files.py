@@ -39,7 +39,7 @@ def replacing(
 
     `file.name` is where it lies until then, for a program that checks it; flush it first.
     """
-    scratch = scratch_beside(path)
+    scratch = scratch_path(path)
     first = 0o666 if mode is None else 0o600  # nobody reads a secret before it has its owner
     try:
         with open(
@@ -61,7 +61,7 @@ def replacing(
 
 def replace_link(path: Path, target: Path) -> None:
     """Point a symbolic link elsewhere, in one step."""
-    scratch = scratch_beside(path)
+    scratch = scratch_path(path)
     try:
         os.symlink(target, scratch)
         rename(scratch, path, durable=False)
@@ -94,7 +94,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def scratch_beside(path: Path) -> str:
+def scratch_path(path: Path) -> str:
     """A name that nobody else has, in the same folder."""
     folder, name = os.path.split(os.fspath(path))
     return os.path.join(folder, ".%s%s%s" % (name, SCRATCH, os.urandom(4).hex()))

@@ -7,7 +7,7 @@ import contextlib
 import time
 from typing import Dict, Iterator, List
 
-SHOWN_S = 0.05  # a resource that took longer has a row of its own, the others one for their kind
+LEAST_ROW_S = 0.05  # a resource that took longer has a row of its own, the others one for their kind
 
 _seconds: Dict[str, float] = {}
 _inner: List[float] = [0.0]  # seconds of the steps inside each open step
@@ -21,16 +21,16 @@ def step(name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        whole = time.monotonic() - began
-        _seconds[name] = _seconds.get(name, 0.0) + whole - _inner.pop()
-        _inner[-1] += whole
+        elapsed = time.monotonic() - began
+        _seconds[name] = _seconds.get(name, 0.0) + elapsed - _inner.pop()
+        _inner[-1] += elapsed
 
 
 def rows() -> Dict[str, float]:
     """Seconds by step, in the order of their first end."""
-    found = {}  # type: Dict[str, float]
+    totals = {}  # type: Dict[str, float]
     for name, seconds in _seconds.items():
         kind, _, rest = name.partition(":")
-        row = kind + " resources" if rest and seconds < SHOWN_S else name
-        found[row] = found.get(row, 0.0) + seconds
-    return {name: round(seconds, 4) for name, seconds in found.items()}
+        row = kind + " resources" if rest and seconds < LEAST_ROW_S else name
+        totals[row] = totals.get(row, 0.0) + seconds
+    return {name: round(seconds, 4) for name, seconds in totals.items()}

@@ -6,7 +6,7 @@ import os
 from typing import Dict, List, NamedTuple, Tuple
 
 from clusterwright.onhost.lib import processes
-from clusterwright.slurm.jobs import WORDS, Job, make_jobs
+from clusterwright.slurm.jobs import FORMAT_FIELDS, Job, make_jobs
 
 # Of a job. Any sign may stand in its name; the mark, which nobody knows beforehand, ends every field.
 FIELDS = (
@@ -30,7 +30,7 @@ class Said(NamedTuple):
 
 def commands(mark: str) -> Dict[str, List[str]]:
     """Command lines by what they are asked for. Only their text is the same in all releases; their JSON is not."""
-    columns = ",".join(f"{WORDS[field]}:{mark}" for field in FIELDS)
+    columns = ",".join(f"{FORMAT_FIELDS[field]}:{mark}" for field in FIELDS)
     return {
         "jobs": ["squeue", "--noheader", "--all", "--Format=" + columns],
         "nodes": ["scontrol", "show", "nodes", "-o"],

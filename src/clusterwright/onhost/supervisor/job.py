@@ -66,24 +66,24 @@ def read_record(run: str) -> Record:
     return record
 
 
-def _section(kind: Any, fields: Any, path: str, place: str) -> Any:
+def _section(kind: Any, fields: Any, path: str, prefix: str) -> Any:
     """The fields as a named tuple, sections in it as theirs."""
     types = get_type_hints(kind)
     names = set(fields) if isinstance(fields, dict) else set()
     for problem, wrong in (("missing", set(types) - names), ("unknown", names - set(types))):
         if wrong:
-            listed = ", ".join(sorted(place + name for name in wrong))
+            listed = ", ".join(sorted(prefix + name for name in wrong))
             raise InvalidRecordError(f"{path}: {problem} field {listed}; submit the job again")
-    values = {name: _value(types[name], fields[name], path, f"{place}{name}.") for name in types}
+    values = {name: _value(types[name], fields[name], path, f"{prefix}{name}.") for name in types}
     return kind(**values)
 
 
-def _value(kind: Any, value: Any, path: str, place: str) -> Any:
+def _value(kind: Any, value: Any, path: str, prefix: str) -> Any:
     """A value of JSON as the type that the field has."""
     inner: Tuple[Any, ...] = getattr(kind, "__args__", ())
     if isinstance(value, list):
-        return tuple(_value(inner[0], item, path, place) for item in value)
+        return tuple(_value(inner[0], item, path, prefix) for item in value)
     section = next((one for one in (kind, *inner) if hasattr(one, "_fields")), None)
     if section and isinstance(value, dict):
-        return _section(section, value, path, place)
+        return _section(section, value, path, prefix)
     return value

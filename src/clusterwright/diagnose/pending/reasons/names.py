@@ -13,7 +13,7 @@ from clusterwright.diagnose.pending.waiting import NOT_BY_ITSELF, Change, Waitin
 def features(facts: Facts) -> Waiting:
     """No node can give what it asks; Slurm then holds it (priority 0)."""
     asked = facts.job["Features"]
-    known = sorted({word for node in facts.nodes.values() for word in node.words("AvailableFeatures")})
+    known = sorted({word for node in facts.nodes.values() for word in node.split("AvailableFeatures")})
     if not asked and (impossible := never(facts)):
         return impossible
     return Waiting(
