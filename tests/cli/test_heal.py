@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from clusterwright.cli import _heal, app
+from clusterwright.cli import app
+from clusterwright.cli.heal import _show_plan
 from clusterwright.errors import WrightError
 from clusterwright.heal.decide import Decision
 from clusterwright.heal.decide.decide import Tell
@@ -118,9 +119,9 @@ def test_a_plan_says_what_why_and_what_takes_it_back(capsys):
     found = Decision(intents=intents, tells=(Tell(incident, "hand-over", "look at its power"),))
     loop = SimpleNamespace(policy=policy)
 
-    _heal._show_plan(loop, found, slurm=True, json=True)
+    _show_plan(loop, found, slurm=True, json=True)
     document = json.loads(capsys.readouterr().out)
-    _heal._show_plan(loop, found, slurm=True, json=False)
+    _show_plan(loop, found, slurm=True, json=False)
     shown = capsys.readouterr().out
 
     assert [(row["action"], row["how"]) for row in document["intents"]] == [

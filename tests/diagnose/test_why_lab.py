@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from clusterwright import lab
-from clusterwright.cli._why_cluster import of_job, of_node
+from clusterwright.cli.why import of_job, of_node
 from clusterwright.config.job import Job
 from clusterwright.diagnose.gather.queue import ask
 from clusterwright.diagnose.pending import explain

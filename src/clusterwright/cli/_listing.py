@@ -9,7 +9,8 @@ from pathlib import Path
 
 def one_line(folder: str, name: str) -> str:
     """The first line of the command's docstring, or the help of its App; empty where it has neither."""
-    text = Path(folder, f"{name}.py").read_text(encoding="utf-8")
+    module, package = Path(folder, f"{name}.py"), Path(folder, name, "__init__.py")
+    text = (module if module.exists() else package).read_text(encoding="utf-8")
     # Only its own statement is parsed, up to the next line at the margin: parsing whole files takes ten times as long.
     statement = re.search(rf"^(?:def {name}\(|{name} = ).*?(?=^[^\s)]|\Z)", text, re.MULTILINE | re.DOTALL)
     node = ast.parse(statement[0]).body[0] if statement else None

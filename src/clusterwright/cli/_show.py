@@ -6,7 +6,10 @@ import dataclasses
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
+
+from clusterwright.errors import WrightError
 
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red", "unknown": "magenta", "skipped": "dim"}
 
@@ -51,3 +54,19 @@ def _plain(value: Any) -> Any:
 def show_text(text: str) -> None:
     """Data as text on stdout."""
     sys.stdout.write(f"{text.rstrip()}\n")
+
+
+def write_file(to: Path, text: str) -> None:
+    """A file, whole or not at all.
+
+    Raises:
+        WrightError: the folder is not there, or cannot be written.
+    """
+    from clusterwright.edge.files import write_whole
+
+    try:
+        write_whole(to, text)
+    except OSError as why:
+        raise WrightError.of(
+            "report-not-written", f"{to}: {why.strerror}", "name a file in a folder that you may write to"
+        ) from why

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
+
+from clusterwright.cli._show import say, show_json, show_table, write_file
 
 if TYPE_CHECKING:
     from clusterwright.check import Verdict
@@ -67,7 +74,6 @@ def check(
 
 def _awake(cluster: Cluster, remote: Ssh) -> tuple[str, ...] | None:
     """All hosts but those that power saving has off; None for simply all."""
-    from clusterwright.cli._show import say
     from clusterwright.config.names import fold
     from clusterwright.provision.asleep import asleep
 
@@ -81,7 +87,6 @@ def _awake(cluster: Cluster, remote: Ssh) -> tuple[str, ...] | None:
 def _told(verdicts: list[Verdict], *, json: bool, everything: bool) -> int:
     """Shown as asked for; the exit code."""
     from clusterwright.check.folding import counts
-    from clusterwright.cli._show import show_json
 
     number = counts(verdicts)
     if json:
@@ -92,18 +97,14 @@ def _told(verdicts: list[Verdict], *, json: bool, everything: bool) -> int:
 
 
 def _written(report: Path | None, metrics: Path | None, cluster: Cluster, verdicts: list[Verdict]) -> None:
-    from clusterwright.cli._report import write_metrics, write_report
-    from clusterwright.cli._show import say
-
-    files = [*write_report(report, cluster, verdicts)] if report else []
-    files += [write_metrics(metrics, cluster, verdicts)] if metrics else []
+    files = [*_write_report(report, cluster, verdicts)] if report else []
+    files += [_write_metrics(metrics, cluster, verdicts)] if metrics else []
     if files:
         say(f"written: {', '.join(map(str, files))}")
 
 
 def _tell(verdicts: list[Verdict], number: dict[str, int], *, everything: bool) -> None:
     from clusterwright.check.folding import folded
-    from clusterwright.cli._show import say, show_table
 
     shown = [each for each in folded(verdicts) if everything or each.status != "ok"]
     if shown:
@@ -114,3 +115,47 @@ def _tell(verdicts: list[Verdict], number: dict[str, int], *, everything: bool) 
 
 def _where(each: Verdict) -> str:
     return f"{each.subject}: {each.part}" if each.part else each.subject
+
+
+def _write_report(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> tuple[Path, Path]:
+    """Both files, whole or not at all; where they are.
+
+    Raises:
+        WrightError: the folder is not there, or cannot be written.
+    """
+    from clusterwright import __version__
+    from clusterwright.check.bench.store import file_of, latest
+    from clusterwright.check.report import findings, page
+
+    benches = latest(file_of(cluster.name))
+    measured = [verdict for run in benches for verdict in run.verdicts]
+    found = findings(
+        cluster,
+        [*verdicts, *measured],
+        taken=_date(time.time()),
+        version=__version__,
+        benches=[f"{run.bench}: bench {run.id} of {_date(run.time)}" for run in benches],
+    )
+    text = page(found, tuple(cluster.networks.named()))
+    data = dumps(asdict(found), indent=2, default=str)
+    beside = to.with_suffix(".json")
+    write_file(to, text)
+    write_file(beside, data + "\n")
+    return to, beside
+
+
+def _write_metrics(to: Path, cluster: Cluster, verdicts: Sequence[Verdict]) -> Path:
+    """The file for node_exporter's textfile collector, whole or not at all; where it is.
+
+    Raises:
+        WrightError: the folder is not there, or cannot be written.
+    """
+    from clusterwright.check.bench.store import file_of, latest
+    from clusterwright.check.report import metrics
+
+    write_file(to, metrics(cluster.name, verdicts, latest(file_of(cluster.name)), taken=time.time()))
+    return to
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")

@@ -1,11 +1,22 @@
-"""`wright curves RUN`."""
+"""`wright curves RUN`: a run's points, from wherever its folder is, and the page that is made of them."""
 
 from __future__ import annotations
 
+import sys
+from json import loads
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+
+from clusterwright.cli._show import say
+from clusterwright.cli._there import find_cluster, way_to
+from clusterwright.errors import WrightError
+
+if TYPE_CHECKING:
+    from clusterwright.edge.processes import Done
+
+LIMIT_S = 300  # a million events take some seconds to read
 
 
 def curves(
@@ -29,14 +40,47 @@ def curves(
     json
         The points of the curves as one JSON document, and no page.
     """
-    import sys
-
-    from clusterwright.cli import _curves
-    from clusterwright.cli._show import say
-
-    text = _curves.points(job, cluster)
+    text = curve_points(job, cluster)
     if json:
         sys.stdout.write(text)
         return 0
-    say(f"curves: {_curves.write(text, output)}")
+    say(f"curves: {write_curves(text, output)}")
     return 0
+
+
+def curve_points(job: str, cluster: Path | None) -> str:
+    """The points of a run's curves, as JSON.
+
+    Raises:
+        WrightError: there is no such run, or the host does not answer.
+    """
+    from clusterwright.edge.bundler import LOADER, RUNS, program_input
+    from clusterwright.edge.host import Host
+    from clusterwright.edge.processes import run
+    from clusterwright.launch.run import runs_folder
+
+    here = Path(job)
+    if (here / "job.json").exists():
+        argv = [sys.executable, "-c", LOADER, "curves", str(here.absolute().parent), here.absolute().name]
+        return _out(run(argv, stdin=program_input(RUNS), timeout_s=LIMIT_S), job)
+    where = find_cluster(cluster)
+    control = Host(way_to(where), where.control.name)
+    return _out(control.run_program(RUNS, "curves", runs_folder(where), job, timeout_s=LIMIT_S), job)
+
+
+def write_curves(text: str, output: Path | None) -> Path:
+    """The page, in a file of the run's name unless another one is said."""
+    from clusterwright.launch.curves import page
+
+    found = loads(text)
+    path = output or Path(f"{found['run']}.html")
+    path.write_text(page(found), encoding="utf-8")
+    return path
+
+
+def _out(done: Done, job: str) -> str:
+    if done.ok:
+        return done.out
+    raise WrightError.of(
+        "no-run", f"no curves of `{job}`: {done.last_lines(2)}", "name a run that wright jobs lists"
+    )

@@ -41,7 +41,7 @@ def explain(what: str, /, *, lang: Literal["en", "zh"] | None = None, json: bool
 
 
 def _mode_page(what: str, lang: str | None) -> str:
-    from clusterwright.cli._why import language
+    from clusterwright.cli.why import language
     from clusterwright.diagnose.mode import tables
     from clusterwright.diagnose.reference import page_of
     from clusterwright.errors import EXIT_USAGE, WrightError, did_you_mean

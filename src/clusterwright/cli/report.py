@@ -146,8 +146,8 @@ def show(made: Report, forms: Forms) -> int:
     Raises:
         WrightError: a file cannot be written.
     """
-    from clusterwright.cli._report import write_file
-    from clusterwright.cli._why import language
+    from clusterwright.cli._show import write_file
+    from clusterwright.cli.why import language
     from clusterwright.monitor.report import page, sheets, text
 
     spoken: Literal["en", "zh"] = forms.lang or ("zh" if language() == "zh" else "en")

@@ -71,7 +71,7 @@ class Asked:
 
     def way(self) -> Way:
         """How things are to be said."""
-        from clusterwright.cli._why import language
+        from clusterwright.cli.why import language
         from clusterwright.monitor.top.columns import Way
 
         plain = "utf" not in (sys.stdout.encoding or "").lower()
@@ -144,7 +144,7 @@ def screen(asked: Asked) -> int:
 
 def _why(cluster: Cluster, remote: Remote, job: str, lang: str) -> str:
     """What `wright why JOB` says."""
-    from clusterwright.cli._why_cluster import of_job, waits
+    from clusterwright.cli.why import of_job, waits
     from clusterwright.diagnose.pending.told import shown as waiting_shown
     from clusterwright.diagnose.shown import plain, shown
 

@@ -1,21 +1,113 @@
-"""`wright train FILE`, `wright train -- PROGRAM`."""
+"""`wright train FILE`, `wright train -- PROGRAM`: the job of a file or of words; what is typed comes first."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from clusterwright.cli._train_typed import SUBMIT, UNSAID, How, Typed
+from cyclopts import Parameter
+
+from clusterwright.cli._show import say, show_table
+from clusterwright.cli._there import cluster_file, follow, way_to
+from clusterwright.errors import EXIT_USAGE, SpecError, WrightError
 
 if TYPE_CHECKING:
-    from clusterwright.cli._train_words import Asked
     from clusterwright.config.cluster import Cluster
     from clusterwright.config.job import Job
     from clusterwright.launch.run import Run
+
+USUAL_TIME_S = 12 * 3600
+
+
+def _says(text: str) -> Parameter:
+    return Parameter(help=text)
+
+
+def _flag(text: str) -> Parameter:
+    return Parameter(negative="", help=text)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Typed:
+    """The options as they were typed; what is left out is the job file's, or as a job file's default."""
+
+    nodes: Annotated[int | None, _says("Hosts.")] = None
+    gpus: Annotated[int | None, _says("GPUs, and so processes, on each host.")] = None
+    partition: Annotated[str | None, _says("Slurm partition; the default one if left out.")] = None
+    time: Annotated[
+        str | None, _says("Time limit, e.g. 12h; of a program, 12h or what the partition gives.")
+    ] = None
+    name: Annotated[str | None, _says("Name of the run; of a program, its script's.")] = None
+    framework: Annotated[str | None, _says("What the program is written with, e.g. lightning.")] = None
+    launcher: Annotated[
+        str | None,
+        _says("agent, torchrun, static, srun, mpirun, host or batch; see `wright explain launcher`."),
+    ] = None
+    code: Annotated[
+        str | None, _says("Folder that is copied into the run; of a program, where one is; none: nothing is.")
+    ] = None
+    array: Annotated[str | None, _says('Runs by number, e.g. "0-9%2".')] = None
+    after: Annotated[
+        str | None, _says("Job ids or runs that must have finished well, separated by commas.")
+    ] = None
+
+    set: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="", help="Any field of the job file by its path, e.g. recovery.hang=10m; repeatable."
+        ),
+    ] = ()
+
+    def fields(self) -> dict[str, Any]:
+        """Those that were said, as a job file says them."""
+        said = {
+            "nodes": self.nodes,
+            "gpus_per_node": self.gpus,
+            "partition": self.partition,
+            "time": self.time,
+            "name": self.name,
+            "framework": self.framework,
+            "launcher": self.launcher,
+            "array": self.array,
+            "code": {"folder": self.code} if self.code and self.code != "none" else None,
+            "after": self.after.split(",") if self.after else None,
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class How:
+    """What is to be done with the job."""
+
+    cluster: Annotated[
+        Path | None,
+        _says(
+            "The cluster file; else $CLUSTERWRIGHT_CLUSTER, ./cluster.yaml, or the one beside the job file."
+        ),
+    ] = None
+    dry_run: Annotated[bool, _flag("Print the sbatch script, and do nothing.")] = False
+    show: Annotated[
+        bool, _flag("Print what the ranks will find in their environment, and from whom, and do nothing.")
+    ] = False
+    local: Annotated[bool, _flag("Run on this machine alone: without root, Slurm or a cluster file.")] = False
+    folder: Annotated[Path, _says("With --local: where runs are kept.")] = Path("runs")
+    follow: Annotated[
+        bool, Parameter(name=("--follow", "-f"), negative="", help="Show the logs until the run has ended.")
+    ] = False
+    as_user: Annotated[str | None, Parameter(name="--as", help="Who runs it, when root submits it.")] = None
+    resume: Annotated[str | None, _says("A run that ended: goes on from its newest checkpoint.")] = None
+
+
+UNSAID, SUBMIT = Typed(), How()
 
 
 def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
@@ -30,15 +122,13 @@ def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
     words
         The job file; or, behind --, a program and its arguments.
     """
-    from clusterwright.cli import _there
-    from clusterwright.cli._train_words import asked
     from clusterwright.config.load import load_cluster
     from clusterwright.launch.run import runs_folder
 
     _something(words, how.resume)
     if how.local and words:
         return _local(asked(words, job, None), how.folder.absolute(), dry_run=how.dry_run)
-    cluster = _there.cluster_file(how.cluster, Path(words[0]) if words else None)
+    cluster = cluster_file(how.cluster, Path(words[0]) if words else None)
     wish = asked(words, job, cluster) if words else None
     where = wish.cluster if wish and wish.cluster else load_cluster(cluster)
     if wish and how.show:
@@ -47,7 +137,7 @@ def train(*words: str, job: Typed = UNSAID, how: How = SUBMIT) -> int:
         return _dry_run(wish.job, where, runs_folder(where))
     run = _submitted(wish if how.resume is None else None, how.resume or "", where, how.as_user)
     what = run.runs[0] if run.runs else run.name
-    return _there.follow(where, runs_folder(where), what, live=True) if how.follow else 0
+    return follow(where, runs_folder(where), what, live=True) if how.follow else 0
 
 
 def _dry_run(job: Job, cluster: Cluster | None, runs: str) -> int:
@@ -70,7 +160,6 @@ def _dry_run(job: Job, cluster: Cluster | None, runs: str) -> int:
 
 def _shown(job: Job, cluster: Cluster) -> int:
     """Every variable, its value as far as that may be shown, and who said it."""
-    from clusterwright.cli._show import show_table
     from clusterwright.launch.shown import shown
 
     rows = [(one.name, one.value, one.source) for one in shown(job, cluster, os.environ)]
@@ -80,8 +169,6 @@ def _shown(job: Job, cluster: Cluster) -> int:
 
 def _submitted(wish: Asked | None, resume: str, cluster: Cluster, user: str | None) -> Run:
     """A new run of the job; without a job, the run of that name once more."""
-    from clusterwright.cli._show import say
-    from clusterwright.cli._there import way_to
     from clusterwright.launch.submit import resume as resumed
     from clusterwright.launch.submit import submit
 
@@ -101,8 +188,6 @@ def _submitted(wish: Asked | None, resume: str, cluster: Cluster, user: str | No
 
 def _something(words: tuple[str, ...], resume: str | None) -> None:
     """There is something to train."""
-    from clusterwright.errors import EXIT_USAGE, WrightError
-
     if not words and resume is None:
         mend = "wright train job.yaml, wright train -- python train.py, or --resume RUN"
         raise WrightError.of("no-job-file", "no job file is named", mend, exit_code=EXIT_USAGE)
@@ -110,7 +195,6 @@ def _something(words: tuple[str, ...], resume: str | None) -> None:
 
 def _local(wish: Asked, folder: Path, *, dry_run: bool) -> int:
     """Always followed: an interrupt asks the ranks to save, and ends the run; a second one ends the following."""
-    from clusterwright.cli._there import follow
     from clusterwright.launch.local import interrupt, local
 
     if dry_run:
@@ -130,18 +214,116 @@ def _local(wish: Asked, folder: Path, *, dry_run: bool) -> int:
 
 def _draw(run: Path) -> None:
     """The run's curves, as a page in its folder; a run without a readable event has none."""
-    from clusterwright.cli import _curves
-    from clusterwright.cli._show import say
-    from clusterwright.errors import WrightError
+    from clusterwright.cli.curves import curve_points, write_curves
 
     try:
-        say(f"curves: {_curves.write(_curves.points(str(run), None), run / 'curves.html')}")
+        say(f"curves: {write_curves(curve_points(str(run), None), run / 'curves.html')}")
     except (OSError, WrightError) as why:
         say(f"no curves: {why}")
 
 
 def _tell(name: str, job_id: str) -> None:
-    from clusterwright.cli._show import say
-
     say(f"run {name}, job {job_id}")
     say(f"next: wright logs -f {name}   wright jobs   wright cancel {name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A job, the cluster it was held against, and where its relative paths begin."""
+
+    job: Job
+    cluster: Cluster | None
+    beside: Path
+
+
+def asked(words: Sequence[str], typed: Typed, cluster: Path | None) -> Asked:
+    """The job; without a cluster file it is held against none.
+
+    Raises:
+        WrightError: everything that is wrong with it.
+    """
+    from clusterwright.config.load import load_cluster
+    from clusterwright.launch.words import fields
+
+    file = Path(words[0])
+    if file.suffix in (".yaml", ".yml"):
+        if len(words) > 1:
+            mend = f"wright train {file}, or wright train -- {' '.join(words)}"
+            raise WrightError.of(
+                "train-words", f"behind {file} there is `{words[1]}`", mend, exit_code=EXIT_USAGE
+            )
+        return _of_file(file, typed, cluster)
+    where = load_cluster(cluster) if cluster else None
+    found = {
+        "time": f"{_usual(where, typed)}s",
+        "code": {"folder": "."},
+        **fields(words, os.environ),
+        **typed.fields(),
+    }
+    if typed.code == "none":
+        found = {
+            **found,
+            "code": None,
+            "environment": {**found.get("environment", {}), "workdir": str(Path.cwd())},
+        }
+    return Asked(_typed(_with_paths(found, typed), where), where, Path())
+
+
+def _of_file(file: Path, typed: Typed, cluster: Path | None) -> Asked:
+    from clusterwright.config.load import load_both, load_cluster, load_job, source_of
+
+    if typed.fields() or typed.set:
+        where = load_cluster(cluster) if cluster else None
+        found = {**source_of(file).values, **typed.fields()}
+        return Asked(_typed(_with_paths(found, typed), where), where, file.parent)
+    job, where = load_both(file, cluster) if cluster else (load_job(file), None)
+    return Asked(job, where, file.parent)
+
+
+def _with_paths(found: dict[str, Any], typed: Typed) -> dict[str, Any]:
+    """With the fields of `--set`, whose values are read as those of a job file are."""
+    from clusterwright.config.reader import read
+
+    for words in typed.set:
+        path, is_set, text = words.partition("=")
+        if not is_set:
+            mend = f"wright train --set {path}=VALUE"
+            raise WrightError.of("train-words", f"--set {path} has no value", mend, exit_code=EXIT_USAGE)
+        source = read(f"value: {text}", f"--set {path}")
+        if source.findings:
+            raise SpecError(*source.findings)
+        found = _with_field(found, path.split("."), source.values["value"])
+    return found
+
+
+def _with_field(section: Any, path: Sequence[str], value: Any) -> dict[str, Any]:
+    known = section if isinstance(section, dict) else {}
+    first, *rest = path
+    return {**known, first: _with_field(known.get(first), rest, value) if rest else value}
+
+
+def _typed(found: dict[str, Any], cluster: Cluster | None) -> Job:
+    """Read as a job file is, so that what is wrong is said in the same words."""
+    from clusterwright.config.load import check_job_against, job_of
+    from clusterwright.config.reader import read
+
+    job = job_of(
+        read(
+            json.dumps({name: value for name, value in found.items() if value is not None}).encode(),
+            "wright train",
+        )
+    )
+    if cluster and (wrong := check_job_against(job, cluster)):
+        raise SpecError(*wrong)
+    return job
+
+
+def _usual(cluster: Cluster | None, typed: Typed) -> int:
+    """For a partition that is not there it does not matter: it is refused."""
+    queues = cluster.partitions if cluster else {}
+    named = (
+        [queues[typed.partition]]
+        if typed.partition in queues
+        else [each for each in queues.values() if each.default]
+    )
+    return min([USUAL_TIME_S, *(queue.max_time for queue in named)])

@@ -1,10 +1,73 @@
-"""`wright web`."""
+"""`wright web`: the page of a cluster, and the users who may sign in."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from getpass import getpass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from clusterwright.cli._web_typed import HERE, NOBODY, Listens, Members
+from cyclopts import Parameter
+
+from clusterwright.cli._show import say
+from clusterwright.cli._there import find_cluster, way_to
+from clusterwright.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, WrightError
+
+if TYPE_CHECKING:
+    from clusterwright.config.cluster import Cluster
+    from clusterwright.edge.ssh import Remote
+    from clusterwright.monitor.web.acts import Hands
+    from clusterwright.monitor.web.app import Site
+    from clusterwright.monitor.web.serve import Listener
+    from clusterwright.monitor.web.users import Users
+
+_NEEDS = ("starlette", "uvicorn")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Listens:
+    """Where the page is."""
+
+    host: Annotated[
+        str,
+        Parameter(help="Where it listens; anything but loopback needs TLS, and everyone has to sign in."),
+    ] = "127.0.0.1"
+    port: Annotated[int, Parameter(help="Its port; 0 for any that is free.")] = 8080
+    tls_cert: Annotated[
+        Path | None,
+        Parameter(help="The certificate: PEM, with all that stand between it and its authority."),
+    ] = None
+    tls_key: Annotated[Path | None, Parameter(help="The certificate's key: PEM, without a password.")] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Members:
+    """Who may sign in."""
+
+    add_user: Annotated[
+        str | None,
+        Parameter(help="Let this user of Slurm's sign in; the password is asked for, and nothing is served."),
+    ] = None
+    role: Annotated[
+        Literal["viewer", "user", "operator"],
+        Parameter(
+            help="With --add-user: a viewer looks, a user cancels their own jobs, an operator any, and drains nodes."
+        ),
+    ] = "viewer"
+    remove_user: Annotated[str | None, Parameter(help="Let this user in no more; nothing is served.")] = None
+    users: Annotated[
+        Path | None, Parameter(help="The file of users; else one in the cluster's state folder.")
+    ] = None
+
+
+HERE, NOBODY = Listens(), Members()
 
 
 def web(cluster: Path | None = None, /, *, listens: Listens = HERE, members: Members = NOBODY) -> int:
@@ -15,10 +78,103 @@ def web(cluster: Path | None = None, /, *, listens: Listens = HERE, members: Mem
     cluster
         The cluster file; else $CLUSTERWRIGHT_CLUSTER or ./cluster.yaml.
     """
-    from clusterwright.cli._there import find_cluster
-    from clusterwright.cli._web import change_users, serve_page
-
     where = find_cluster(cluster)
     if members.add_user is not None or members.remove_user is not None:
-        return change_users(where, members)
-    return serve_page(where, members.users, listens)
+        return _change_users(where, members)
+    return _serve_page(where, members.users, listens)
+
+
+def _change_users(cluster: Cluster, members: Members) -> int:
+    """A user more or less; 1 where the one to remove is not there."""
+    from clusterwright.monitor.web.users import made
+
+    users, add, remove = _users(cluster, members.users), members.add_user, members.remove_user
+    if remove is not None and not users.remove(remove):
+        say(f"{users.path} has no user {remove}")
+        return EXIT_FAILED
+    if add is not None:
+        users.put(made(add, members.role, _password(add)))
+        say(f"{add} may sign in as {members.role}; kept in {users.path}")
+    return EXIT_DONE
+
+
+def _password(name: str) -> str:
+    """Asked twice on a terminal; else the first line of what is piped in."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\n")
+    first = getpass(f"Password for {name}: ")
+    if getpass("Once more: ") != first:
+        raise WrightError.of("web-user", "the two passwords differ", "nothing was changed; try again")
+    return first
+
+
+def _users(cluster: Cluster, file: Path | None) -> Users:
+    from clusterwright.edge.secrets import state_folder
+    from clusterwright.monitor.web.users import Users
+
+    return Users(file or state_folder(cluster.name) / "web-users.json")
+
+
+def _serve_page(cluster: Cluster, file: Path | None, listens: Listens) -> int:
+    """Listen until interrupted.
+
+    Raises:
+        WrightError: it would tell those who should not hear; or a part is missing.
+    """
+    if missing := [name for name in _NEEDS if find_spec(name) is None]:
+        raise WrightError.of(
+            "web-needs-extra",
+            f"the page stands on {' and '.join(missing)}, not installed here",
+            'pip install "clusterwright[web]"',
+            exit_code=EXIT_USAGE,
+        )
+    from clusterwright.monitor.web.app import application
+    from clusterwright.monitor.web.serve import Listener, bound, checked, serve
+
+    users = _users(cluster, file)
+    listener = Listener(listens.host, listens.port, listens.tls_cert, listens.tls_key)
+    checked(listener, users=bool(users.all()))
+    opened = bound(listener)
+    with _site(cluster, users, listener) as site:
+        say(f"wright web: {listener.url(opened.getsockname()[1])} (Ctrl-C ends it)")
+        with suppress(KeyboardInterrupt):
+            serve(application(site), listener, opened)
+    return EXIT_DONE
+
+
+@contextmanager
+def _site(cluster: Cluster, users: Users, listener: Listener) -> Iterator[Site]:
+    """The parts of the page put together; the history is closed at the end."""
+    from clusterwright.edge.clock import SystemClock
+    from clusterwright.edge.secrets import state_folder
+    from clusterwright.monitor.gather import gather
+    from clusterwright.monitor.web.app import Site
+    from clusterwright.monitor.web.feed import Feed
+    from clusterwright.monitor.web.guard import Guard
+    from clusterwright.monitor.web.history import History
+    from clusterwright.monitor.web.sessions import Door, Sessions
+
+    clock, remote = SystemClock(), way_to(cluster)
+    history = History(state_folder(cluster.name) / "web-history.sqlite", clock)
+    feed = Feed(cluster.name, partial(gather, cluster, remote), history=history)
+    guard = Guard(Sessions(users, clock), tls=listener.tls, open_to_all=listener.loopback)
+    with closing(history):
+        yield Site(feed, guard, Door(users, clock), _hands(cluster, remote))
+
+
+def _hands(cluster: Cluster, remote: Remote) -> Hands:
+    """The same way that commands take, as root where Slurm wants it."""
+    from clusterwright.edge.clock import SystemClock
+    from clusterwright.edge.host import AsRoot
+    from clusterwright.edge.secrets import state_folder
+    from clusterwright.launch.run import runs_folder
+    from clusterwright.monitor.gather.gather import way
+    from clusterwright.monitor.web.acts import Hands
+
+    return Hands(
+        AsRoot(way(cluster, remote)),
+        cluster.control.name,
+        runs_folder(cluster) if cluster.shared_folder else "",
+        state_folder(cluster.name) / "web-acts.jsonl",
+        SystemClock(),
+    )

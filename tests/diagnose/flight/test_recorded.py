@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from clusterwright.cli._why import of_sources
+from clusterwright.cli.why import of_sources
 from clusterwright.diagnose.flight import recorded
 from clusterwright.diagnose.reading import of_bytes, of_text
 

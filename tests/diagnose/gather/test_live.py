@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._why import of_sources
+from clusterwright.cli.why import of_sources
 from clusterwright.diagnose.gather.live import Stand, compared, live, told
 from clusterwright.edge.bundler import RANK_STACKS, bundle_script
 from clusterwright.edge.fakes import FakeRemote

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright import lab
-from clusterwright.cli import _campaign
+from clusterwright.cli.lab import run_campaign
 from clusterwright.lab.chaos.kind import kinds
 
 pytestmark = [pytest.mark.lab, pytest.mark.core, pytest.mark.train, pytest.mark.timeout(1200)]
@@ -23,7 +23,7 @@ def report(tmp_path_factory):
     text = text.replace("10.78.", NET).replace("name: campaign", f"name: {NAME}").replace("[1-8]", "[1-4]")
     (folder / "cluster.yaml").write_text(text)
     try:
-        _campaign.campaign(folder / "cluster.yaml", seed=1, faults=len(KINDS), only=KINDS, out=folder)
+        run_campaign(folder / "cluster.yaml", seed=1, faults=len(KINDS), only=KINDS, out=folder)
         yield folder
     finally:
         assert lab.down(NAME) == []

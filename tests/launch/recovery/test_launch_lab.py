@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._train_typed import Typed
-from clusterwright.cli._train_words import asked
 from clusterwright.cli.cancel import cancel
+from clusterwright.cli.train import Typed, asked
 from clusterwright.launch.events import There, events
 from clusterwright.launch.events import wait as wait_for
 from clusterwright.launch.run import Run

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._plan._inputs import Where
-from clusterwright.cli._plan.explain import Cut, explain
+from clusterwright.cli.plan._inputs import Where
+from clusterwright.cli.plan.explain import Cut, explain
 from clusterwright.errors import WrightError
 
 PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published"

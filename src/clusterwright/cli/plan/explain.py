@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterwright.cli._plan._inputs import Where
 from clusterwright.cli._show import say, show_table, show_text
+from clusterwright.cli.plan._inputs import Where
 
 if TYPE_CHECKING:
     from clusterwright.plan.predict.explained import Explained
@@ -71,8 +71,8 @@ def explain(
     json
         Everything, in seconds and bytes, as one JSON document.
     """
-    from clusterwright.cli._plan._inputs import write_table
     from clusterwright.cli._show import say, show_json
+    from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.predict.explained import explained
     from clusterwright.plan.predict.pages import page
 
@@ -88,7 +88,7 @@ def explain(
 
 
 def _of_row(place: str, where: Where) -> tuple[Run, tuple[str, ...]]:
-    from clusterwright.cli._plan._inputs import own_rows, read_table
+    from clusterwright.cli.plan._inputs import own_rows, read_table
     from clusterwright.plan.predict.whole import run_at
 
     path, _, line = place.rpartition(":")
@@ -102,7 +102,7 @@ def _of_options(cut: Cut, where: Where) -> tuple[Run, tuple[str, ...]]:
     from dataclasses import replace
 
     from clusterwright.catalog.hf import model_of
-    from clusterwright.cli._plan._inputs import machine_for, own_rows
+    from clusterwright.cli.plan._inputs import machine_for, own_rows
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.predict.known import Known
     from clusterwright.plan.predict.runs import run_of

@@ -113,7 +113,7 @@ class Found:
 
 def find(data: Data, kept: Kept, on: On) -> Found:
     """Everything, from what was asked."""
-    from clusterwright.cli._plan._inputs import own_rows
+    from clusterwright.cli.plan._inputs import own_rows
     from clusterwright.plan.storage import Workload, best_level, demand, options, staging
 
     if min(on.gpus, on.gpus_per_node) < 1 or data.epochs <= 0:

@@ -48,8 +48,8 @@ def cost(
     json
         Everything, with all inputs and their sources, as one JSON document.
     """
-    from clusterwright.cli._plan._inputs import write_table
     from clusterwright.cli._show import show_json
+    from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.cost.page import page
 
     made = costed(gpu, nodes, hours, figure, catalog)
@@ -87,7 +87,7 @@ def costed(gpu: str, nodes: int, hours: float, figures: tuple[str, ...], catalog
         WrightError: cost-figure, cost-no-price, currency-mixed, unknown-gpu.
     """
     from clusterwright import catalog as known
-    from clusterwright.cli._plan._inputs import own_rows
+    from clusterwright.cli.plan._inputs import own_rows
     from clusterwright.plan.cost.inputs import gather
     from clusterwright.plan.cost.rented import Fleet
     from clusterwright.plan.cost.report import costs

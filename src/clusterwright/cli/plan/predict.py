@@ -39,8 +39,8 @@ def predict(
     json
         The counts and findings as one JSON document on stdout.
     """
-    from clusterwright.cli._plan._inputs import own_rows, read_table, write_table
     from clusterwright.cli._show import show_json, show_text
+    from clusterwright.cli.plan._inputs import own_rows, read_table, write_table
 
     found = _predicted(read_table(table, out), table.name, own_rows(catalog))
     if out:

@@ -1,9 +1,8 @@
-"""`wright plan`: one file per command in cli/_plan."""
+"""`wright plan`: one module per command, named after it; a module that starts with _ is none."""
 
 from __future__ import annotations
 
 import pkgutil
-from pathlib import Path
 
 from cyclopts import App, Parameter
 
@@ -15,16 +14,13 @@ plan = App(
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )
-_FOLDER = Path(__file__).with_name("_plan")
 
 
 def listed() -> list[tuple[str, str]]:
     """Every command of `wright plan` and what it does, in one line."""
-    names = sorted(
-        found.name for found in pkgutil.iter_modules([str(_FOLDER)]) if not found.name.startswith("_")
-    )
-    return [(name, one_line(str(_FOLDER), name)) for name in names]
+    names = sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_"))
+    return [(name, one_line(__path__[0], name)) for name in names]
 
 
 for _name, _line in listed():
-    plan.command(f"clusterwright.cli._plan.{_name}:{_name}", name=_name, help=_line)
+    plan.command(f"{__name__}.{_name}:{_name}", name=_name, help=_line)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clusterwright.cli._plan.catalog import catalog
+from clusterwright.cli.plan.catalog import catalog
 from clusterwright.errors import WrightError
 
 KINDS = (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clusterwright.cli._plan.cost import cost
+from clusterwright.cli.plan.cost import cost
 from clusterwright.errors import WrightError
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from clusterwright.cli._plan._inputs import Where, Work
 from clusterwright.cli._show import say, show_table, show_text
+from clusterwright.cli.plan._inputs import Where, Work
 
 if TYPE_CHECKING:
     from clusterwright.plan.run import Machine, Training
@@ -63,7 +63,7 @@ def search(
     json
         Everything, in seconds and bytes, as one JSON document.
     """
-    from clusterwright.cli._plan._inputs import asked
+    from clusterwright.cli.plan._inputs import asked
     from clusterwright.errors import EXIT_FAILED
     from clusterwright.plan.run import Stack
     from clusterwright.plan.search import Options
@@ -99,7 +99,7 @@ def _show(outcome: Outcome, seconds: float, *, json: bool) -> None:
 
 
 def _write(outcome: Outcome, out: Path | None, html: Path | None) -> None:
-    from clusterwright.cli._plan._inputs import write_table
+    from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.search.record import fragment
 
     if out and outcome.best:

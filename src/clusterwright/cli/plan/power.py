@@ -80,7 +80,7 @@ def power(
 def _node(load: Load) -> Node:
     from clusterwright import catalog
     from clusterwright.catalog.parts import servers
-    from clusterwright.cli._plan._inputs import own_rows
+    from clusterwright.cli.plan._inputs import own_rows
     from clusterwright.plan.power import node_of
 
     rows = own_rows(load.catalog)

@@ -41,8 +41,8 @@ def catalog(
     json
         The rows as one JSON document, in base units: bytes, bits or FLOP per second, watts, seconds.
     """
-    from clusterwright.cli._plan._inputs import own_rows
     from clusterwright.cli._show import show_json, show_table, show_text
+    from clusterwright.cli.plan._inputs import own_rows
 
     own = own_rows(catalog)
     if name and kind != "prices":

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from clusterwright.catalog.hf import model_of
 from clusterwright.catalog.models import architectures
-from clusterwright.cli._plan._inputs import Precision, _tried, _wiring, machine_for
+from clusterwright.cli.plan._inputs import Precision, _tried, _wiring, machine_for
 from clusterwright.errors import EXIT_USAGE, Finding, WrightError, did_you_mean
 from clusterwright.plan.sizing.answer import Sharing
 from clusterwright.plan.sizing.choices import Scenario
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from clusterwright.catalog.own import Own
     from clusterwright.catalog.records import Architecture, Gpu
-    from clusterwright.cli._plan._inputs import Where
+    from clusterwright.cli.plan._inputs import Where
     from clusterwright.plan.run import Machine
     from clusterwright.plan.sizing.answer import Answer
     from clusterwright.plan.sizing.choices import Choice
@@ -75,7 +75,7 @@ def prepared(model: str, amount: Amount, where: Where, teams: Teams, scenario: s
     Raises:
         WrightError: all that is wrong with it at once.
     """
-    from clusterwright.cli._plan._inputs import _tried, own_rows
+    from clusterwright.cli.plan._inputs import _tried, own_rows
     from clusterwright.errors import EXIT_USAGE, WrightError
     from clusterwright.plan.sizing.fewest import searched, with_offload
 

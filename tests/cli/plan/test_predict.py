@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._plan.predict import predict
+from clusterwright.cli.plan.predict import predict
 from clusterwright.errors import WrightError
 
 PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._plan._inputs import Where
-from clusterwright.cli._plan._workload import Amount, Teams
-from clusterwright.cli._plan.size import size
+from clusterwright.cli.plan._inputs import Where
+from clusterwright.cli.plan._workload import Amount, Teams
+from clusterwright.cli.plan.size import size
 from clusterwright.errors import WrightError
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "a100" / "cluster.yaml"

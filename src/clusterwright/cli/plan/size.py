@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from clusterwright.cli._plan._inputs import Where
-from clusterwright.cli._plan._workload import Amount, Teams
 from clusterwright.cli._show import say, show_table, show_text
+from clusterwright.cli.plan._inputs import Where
+from clusterwright.cli.plan._workload import Amount, Teams
 from clusterwright.units import HOUR_S, MINUTE_S
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def size(
     json
         Everything, in seconds, bytes and money, as one JSON document.
     """
-    from clusterwright.cli._plan._inputs import write_table
-    from clusterwright.cli._plan._workload import answered, compared, prepared
-    from clusterwright.cli._plan.cost import finite
     from clusterwright.cli._show import show_json
+    from clusterwright.cli.plan._inputs import write_table
+    from clusterwright.cli.plan._workload import answered, compared, prepared
+    from clusterwright.cli.plan.cost import finite
     from clusterwright.plan.sizing.materials import materials
 
     made = prepared(model, amount, where, sharing, scenario)

@@ -126,7 +126,7 @@ class Found:
 
 def find(join: Join, trained: Trained, kind: str) -> Found:
     """Design, compare, choose."""
-    from clusterwright.cli._plan._inputs import own_rows
+    from clusterwright.cli.plan._inputs import own_rows
     from clusterwright.plan.fabric.compare import build, compare
     from clusterwright.plan.fabric.networks import networks
     from clusterwright.plan.fabric.parts import Kind
@@ -245,7 +245,7 @@ def document(found: Found) -> dict[str, Any]:
 
 def write_svg(path: Path, found: Found) -> None:
     """The drawing, in both languages, with its own colours."""
-    from clusterwright.cli._plan._inputs import write_table
+    from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.fabric.drawing import svg
 
     write_table(path, svg(found.chosen, "both", standalone=True))
@@ -253,7 +253,7 @@ def write_svg(path: Path, found: Found) -> None:
 
 def write_page(path: Path, found: Found) -> None:
     """The drawing and the comparison as a page."""
-    from clusterwright.cli._plan._inputs import write_table
+    from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.fabric.page import page
 
     write_table(path, page(found.chosen, found.rows))
@@ -261,7 +261,7 @@ def write_page(path: Path, found: Found) -> None:
 
 def write_cables(path: Path, found: Found) -> None:
     """Every cable as a row."""
-    from clusterwright.cli._plan._inputs import write_table
+    from clusterwright.cli.plan._inputs import write_table
     from clusterwright.plan.fabric.record import cable_rows
 
     rows = (",".join(map(str, row)) for row in cable_rows(found.chosen, found.wanted.hall))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clusterwright.cli._plan._inputs import Where, Work
-from clusterwright.cli._plan.search import Kept, search
+from clusterwright.cli.plan._inputs import Where, Work
+from clusterwright.cli.plan.search import Kept, search
 from clusterwright.config.load import job_of
 from clusterwright.config.reader import read
 from clusterwright.errors import WrightError
