@@ -27,7 +27,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from clusterwright.diagnose.checking import HEALTHY, problems
+from bench.lib.mode_files import HEALTHY, problems
 from clusterwright.diagnose.diagnosis import Diagnosis
 from clusterwright.diagnose.judge import calibration, judge
 from clusterwright.diagnose.knowledge import Knowledge, knowledge

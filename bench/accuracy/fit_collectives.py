@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import least_squares
 
+from bench.lib.rows import bus_bw_of_row
 from clusterwright.plan.collectives.coefficients import of
-from clusterwright.plan.collectives.rows import bus_bw, bus_bw_of_row, read
+from clusterwright.plan.collectives.rows import bus_bw, read
 
 HERE = Path(__file__).parent
 ROWS = HERE / "published" / "nccl_measured.csv"

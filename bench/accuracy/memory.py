@@ -9,11 +9,12 @@ from pathlib import Path
 from bench.accuracy import fit_memory
 from bench.accuracy.scores import Off, Verdicts, verdicts
 from bench.accuracy.speed_rows import TABLES
+from bench.lib.rows import complete
 from clusterwright.errors import WrightError
 from clusterwright.plan import memory
 from clusterwright.plan.memory.overheads import of
 from clusterwright.plan.predict.known import Known
-from clusterwright.plan.predict.runs import complete, run_of
+from clusterwright.plan.predict.runs import run_of
 
 PUBLISHED = Path(__file__).parent / "published"
 

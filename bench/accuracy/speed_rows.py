@@ -7,10 +7,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.lib.rows import complete
 from clusterwright.errors import WrightError
 from clusterwright.plan import flops
 from clusterwright.plan.predict.known import Known
-from clusterwright.plan.predict.runs import complete, run_of
+from clusterwright.plan.predict.runs import run_of
 from clusterwright.plan.run import Run
 
 PUBLISHED = Path(__file__).parent / "published"

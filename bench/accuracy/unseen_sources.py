@@ -19,8 +19,9 @@ from pathlib import Path
 
 from bench.accuracy.scores import Off, by, score
 from bench.accuracy.speed_rows import seconds_of
+from bench.lib.rows import complete
 from clusterwright.plan.predict.known import Known
-from clusterwright.plan.predict.runs import complete, run_of
+from clusterwright.plan.predict.runs import run_of
 from clusterwright.plan.predict.whole import predict
 
 UNSEEN = Path(__file__).parent / "unseen"

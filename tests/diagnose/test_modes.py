@@ -1,8 +1,8 @@
 """Every mode file is one, and no two of them are the same."""
 
 import pytest
+from bench.lib.mode_files import problems, shared
 
-from clusterwright.diagnose.checking import problems, shared
 from clusterwright.diagnose.mode import mode, tables
 
 TABLES = tables()

@@ -87,7 +87,7 @@ def tables(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
 
 
 def mode(name: str, table: Table) -> Mode:
-    """The mode that a file's table describes; the table has been checked (`checking.problems`)."""
+    """The mode that a file's table describes; a test has checked the table."""
     return Mode(
         id=name,
         role=table["role"],

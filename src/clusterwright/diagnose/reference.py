@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from clusterwright.diagnose.checking import NAMES
 from clusterwright.diagnose.mode import CLASSES, Mode, Signature, mode, tables
 
 _WORDS = {
@@ -30,6 +29,7 @@ _WORDS = {
     },
 }  # fmt: skip
 _SUFFIX = {"en": ".md", "zh": ".zh-CN.md"}
+NAMES = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")  # `{path}` in a cause; `${HOME}` is the shell's
 
 
 def pages() -> dict[str, str]:

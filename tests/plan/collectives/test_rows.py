@@ -7,9 +7,10 @@ import statistics
 from pathlib import Path
 
 import pytest
+from bench.lib.rows import bus_bw_of_row
 
 from clusterwright.plan.collectives.kinds import Kind
-from clusterwright.plan.collectives.rows import bus_bw_of_row, read
+from clusterwright.plan.collectives.rows import read
 
 PUBLISHED = Path(__file__).parents[3] / "bench" / "accuracy" / "published" / "nccl_measured.csv"
 MEASURED = ("time_us", "algbw_GBps", "busbw_GBps")

@@ -1,10 +1,11 @@
 """A row of a run table as a Run."""
 
 import pytest
+from bench.lib.rows import complete
 
 from clusterwright.errors import WrightError
 from clusterwright.plan.predict.known import Known
-from clusterwright.plan.predict.runs import complete, run_of
+from clusterwright.plan.predict.runs import run_of
 from clusterwright.plan.run import Recompute
 
 KNOWN = Known()  # looks every name up once

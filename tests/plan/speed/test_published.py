@@ -8,9 +8,10 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+from bench.lib.rows import complete
 
 from clusterwright.errors import WrightError
-from clusterwright.plan.predict.runs import complete, run_of
+from clusterwright.plan.predict.runs import run_of
 from clusterwright.plan.run import Run
 from clusterwright.plan.speed import iteration, span
 

@@ -10,7 +10,7 @@ from clusterwright.catalog.gpus import gpu
 from clusterwright.errors import WrightError
 from clusterwright.plan.clouds import network_of
 from clusterwright.plan.collectives.algorithms import in_switch, times
-from clusterwright.plan.collectives.coefficients import Coefficients, stored
+from clusterwright.plan.collectives.coefficients import Coefficients
 from clusterwright.plan.collectives.kinds import Kind, bus_factor
 from clusterwright.plan.collectives.links import Group, path
 from clusterwright.plan.machines import GBIT_BYTES, RACK_GPUS, REFERENCE_PORTS, usual_node
@@ -55,12 +55,6 @@ class Measured:
     group: Group
     algorithm: str  # "": NCCL chose; else ring, tree, sharp
     notes: tuple[str, ...]
-
-
-def bus_bw_of_row(row: Mapping[str, str], c: Coefficients | None = None) -> tuple[float, str]:
-    """Bus bandwidth in GB/s (10^9 bytes), and what was inferred; never reads a measured column."""
-    what = read(row)
-    return bus_bw(what, c or stored()) / 1e9, "; ".join(what.notes)
 
 
 def bus_bw(what: Measured, c: Coefficients) -> float:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from clusterwright.plan.prediction import Memory
     from clusterwright.plan.run import Stack
 
-_COMPLETE = ("layers", "hidden", "heads", "seq_len", "num_gpus", "global_batch", "micro_batch", "tp", "pp")
 _FLASH_SINCE = 2023  # in most software; Dao et al. 2205.14135
 _FLASH_IN_MEGATRON_SINCE = 2024  # there an option before, the default with Transformer Engine
 _USUAL_SEQ_LEN = 4096  # of models of which none is known
@@ -31,11 +30,6 @@ _SEQ_LENS = (
     (r"gpt-?[23]|opt-|bloom|mpt|gopher|palm|mt-nlg|turing|llama-?\d*b", 2048),
 )
 _RECIPES = r"\bnemo\b|megatron-bridge|dgxc"  # tuned by the maker of the GPU
-
-
-def complete(row: dict[str, str]) -> bool:
-    """True where the row itself gives shape, sequence, GPUs, batch and cut, so that little is inferred."""
-    return all((row.get(column) or "").strip() for column in _COMPLETE)
 
 
 def run_of(row: dict[str, str], known: Known | None = None) -> tuple[Run, tuple[str, ...]]:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from clusterwright.diagnose.mode import CLASSES, COUNTS, KINDS, RETRIES, ROLES
+from clusterwright.diagnose.reference import NAMES
 
 SHORTEST = 6  # characters: shorter texts are in too many lines
 SHORTEST_LIKE = 5  # with a sign in it that is no letter, and an expression for the rest
 COMMON = 2  # healthy lines below: a text that is in so many makes reading slow
-NAMES = re.compile(r"(?<!\$)\{([a-z_][a-z0-9_]*)\}")  # `{path}` in a cause; `${HOME}` is the shell's
 GIVEN = {"host", "rank", "source"}  # known from where a line lies, without being captured
 
 _TEXTS = ("cause", "cause_zh", "mend", "mend_zh")

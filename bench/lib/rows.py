@@ -1,0 +1,21 @@
+"""Rows of published tables, as measurements take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusterwright.plan.collectives.coefficients import Coefficients, stored
+from clusterwright.plan.collectives.rows import bus_bw, read
+
+_COMPLETE = ("layers", "hidden", "heads", "seq_len", "num_gpus", "global_batch", "micro_batch", "tp", "pp")
+
+
+def complete(row: Mapping[str, str]) -> bool:
+    """True where the row itself gives shape, sequence, GPUs, batch and cut, so that little is inferred."""
+    return all((row.get(column) or "").strip() for column in _COMPLETE)
+
+
+def bus_bw_of_row(row: Mapping[str, str], c: Coefficients | None = None) -> tuple[float, str]:
+    """Bus bandwidth in GB/s (10^9 bytes), and what was inferred; never reads a measured column."""
+    what = read(row)
+    return bus_bw(what, c or stored()) / 1e9, "; ".join(what.notes)
