@@ -41,15 +41,6 @@ def architectures() -> Mapping[str, Architecture]:
     return {row["name"]: _read(row) for row in rows("models")}
 
 
-def published_params() -> Mapping[str, float]:
-    """Total parameters as their makers print them, by name, where they do."""
-    return {
-        row["name"]: float(row["published_params_b"]) * 1e9
-        for row in rows("models")
-        if row["published_params_b"]
-    }
-
-
 def _found(name: str, *, changed: bool) -> Architecture | None:
     known = architectures()
     slug = name.strip().lower()

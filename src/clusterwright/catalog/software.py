@@ -92,13 +92,6 @@ def newest_for(arch: str) -> Release | None:
     return max(fitting, key=lambda each: version(each.torch), default=None)
 
 
-def driver_for(release: Release, arch: str) -> str:
-    """The oldest driver that runs this release on this generation."""
-    needs = generations().get(arch)
-    found = [release.driver_min, *([needs.driver_min] if needs else [])]
-    return max(found, key=version)
-
-
 def generation_of(model: str) -> Generation | None:
     """What the GPUs of that model need; None for a model that the catalog has not, or another vendor's."""
     try:

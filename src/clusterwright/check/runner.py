@@ -22,8 +22,6 @@ from clusterwright.errors import EXIT_USAGE, WrightError
 
 GRACE_S = 10.0  # ours: for the connection and for the reader to end after its own deadline
 
-Facts = Mapping[str, tuple[Fact[Any], ...]]
-
 
 def run(
     cluster: Cluster,

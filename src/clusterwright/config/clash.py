@@ -48,11 +48,6 @@ def names(found: Iterable[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def count(number: int, thing: str) -> str:
-    """One host, 2 hosts."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
 def members(cluster: Cluster, role: Literal["control", "compute", "login"] | None = None) -> dict[str, str]:
     """Each host of that role, or every one, with the name of its group."""
     return {

@@ -68,15 +68,6 @@ def resume(remote: Remote, host: str, nodes: Sequence[str]) -> None:
     _run(remote, host, client.resume(",".join(nodes)))
 
 
-def hostnames(remote: Remote, host: str, hostlist: str) -> tuple[str, ...]:
-    """The hosts of a hostlist, as Slurm itself expands it.
-
-    Raises:
-        WrightError: the host does not answer, or Slurm does not understand the list.
-    """
-    return tuple(_run(remote, host, client.show_hostnames(hostlist)).out.split())
-
-
 def _run(remote: Remote, host: str, argv: list[str]) -> Done:
     return checked(remote.run(host, client.line(argv)), host, argv[0])
 

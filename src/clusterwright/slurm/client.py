@@ -70,11 +70,6 @@ def show_reservations() -> List[str]:
     return show("reservation")
 
 
-def show_hostnames(hostlist: str) -> List[str]:
-    """The hosts of a hostlist, one a line."""
-    return ["scontrol", "show", "hostnames", hostlist]
-
-
 def version() -> List[str]:
     """The release of the client programs, which are of the same packages as the daemons."""
     return ["scontrol", "--version"]

@@ -1,8 +1,7 @@
 """What measuring programs print, in the forms of several versions; sources are beside each recorded form.
 
 write_bw_mb: linux-rdma/perftest issue 234, with the average of issue 225. atomic_bw: nminoru/pib issue 4.
-send_lat, send_lat_glued: public logs of ConnectX and of soft RoCE. nccl_2_13, nccl_mpirun, nccl_one_set: public logs
-of 8 H100, of two hosts with EFA, of 8 H200. nccl_2_0 has the heading of that release, with figures made up for it.
+send_lat, send_lat_glued: public logs of ConnectX and of soft RoCE.
 ibping: a public log, in the form of the program's source.
 """
 
@@ -16,7 +15,6 @@ import pytest
 from clusterwright.check.bench.parsers.fio import fio
 from clusterwright.check.bench.parsers.ibping import Ibping, ibping
 from clusterwright.check.bench.parsers.iperf3 import Stream, stream
-from clusterwright.check.bench.parsers.nccl_tests import nccl_tests
 from clusterwright.check.bench.parsers.perftest import perftest
 from clusterwright.check.bench.parsers.sweep import sweep
 from clusterwright.units import MiB
@@ -61,33 +59,6 @@ def test_columns_that_run_together_are_told_apart():
     assert (found.average, found.p99) == pytest.approx((928.05e-6, 1216.65e-6))
 
 
-def test_rows_of_nccl_tests_are_read_by_their_heading():
-    """Out of place; seconds and bytes/s."""
-    found = nccl_tests(recorded("nccl_2_13"))
-
-    assert [row.size for row in found.rows] == [2**28, 2**31]
-    last = found.rows[-1]
-    assert (last.seconds, last.alg_bw, last.bus_bw) == pytest.approx((7983.5e-6, 268.99e9, 470.73e9))
-    assert (last.type, last.redop, last.wrong) == ("float", "sum", 0)
-    assert (found.average, found.out_of_bounds) == (pytest.approx(448.212e9), 0)
-
-
-@pytest.mark.parametrize(
-    ("name", "sizes", "busbw", "wrong"),
-    [
-        ("nccl_mpirun", [2**30], 3.11e9, 0), ("nccl_one_set", [2**35], 68.66e9, 0),
-        ("nccl_2_0", [2**27, 2**16], 156.58e9, None),
-    ],
-)  # fmt: skip
-def test_other_forms_of_nccl_tests(name, sizes, busbw, wrong):
-    """With mpirun's prefix, with one set of columns, with `error` in place of `#wrong`, which is no count."""
-    found = nccl_tests(recorded(name))
-
-    assert [row.size for row in found.rows] == sizes
-    assert found.rows[0].bus_bw == pytest.approx(busbw)
-    assert found.rows[0].wrong == wrong
-
-
 def test_ibping_gives_packets_and_times():
     """Nothing came back: no times."""
     assert ibping(recorded("ibping")) == Ibping(10, 10, 17e-6, 20e-6, 23e-6)
@@ -95,7 +66,7 @@ def test_ibping_gives_packets_and_times():
     assert ibping(lost) == Ibping(10, 0, None, None, None)
 
 
-@pytest.mark.parametrize("parse", [perftest, nccl_tests, ibping, fio])
+@pytest.mark.parametrize("parse", [perftest, ibping, fio])
 def test_what_cannot_be_read_is_quoted(parse):
     """The tool's own last words."""
     with pytest.raises(ValueError, match="Couldn't connect to host"):

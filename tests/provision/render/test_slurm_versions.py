@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from clusterwright.config.load import load_cluster
-from clusterwright.config.slurm_keys import OURS, RELEASES, WORD_LISTS, known_keys
+from clusterwright.config.slurm_keys import OURS, RELEASES, WORD_LISTS, known_keys, lint
 from clusterwright.provision.render.cgroup_conf import cgroup_conf
 from clusterwright.provision.render.gres_conf import gres_conf
-from clusterwright.provision.render.slurm_conf import findings, slurm_conf
+from clusterwright.provision.render.slurm_conf import slurm_conf
 from clusterwright.provision.render.slurmdbd_conf import slurmdbd_conf
 from clusterwright.provision.render.topology_conf import topology
 
@@ -79,7 +79,7 @@ def test_every_file_is_known_to_the_release(file, version):
     cluster = load_cluster(file)
     asked = of(cluster, version)
     for name, text in {**files(asked), "slurmdbd.conf": slurmdbd_conf(asked, HEADER)}.items():
-        assert findings(text, name, asked) == [], name
+        assert lint(text, name, version) == (), name
 
 
 @pytest.mark.parametrize("version", RENDERED_FOR)
@@ -97,7 +97,7 @@ def test_other_choices_are_known_to_it_too(every, version, how):
     cluster = of(every, version, **asked[how])
 
     assert {
-        name: found for name, text in files(cluster).items() if (found := findings(text, name, cluster))
+        name: found for name, text in files(cluster).items() if (found := lint(text, name, version))
     } == {}
 
 

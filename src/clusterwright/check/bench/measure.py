@@ -30,12 +30,3 @@ class Measurement:
 def pair(source: str, target: str) -> str:
     """The subject of what goes from one host to another."""
     return f"{source}{ARROW}{target}"
-
-
-def by_subject(measurements: tuple[Measurement, ...], quantity: str) -> dict[str, tuple[float, ...]]:
-    """The values of a quantity by subject, in the order in which they were taken."""
-    found: dict[str, tuple[float, ...]] = {}
-    for each in measurements:
-        if each.quantity == quantity:
-            found[each.subject] = (*found.get(each.subject, ()), each.value)
-    return found

@@ -81,12 +81,6 @@ def table() -> dict[int, Xid]:
     return {number: row for row in _read().xid for number in row.numbers}
 
 
-@cache
-def sources() -> dict[str, str]:
-    """What the short names of sources stand for."""
-    return _read().sources
-
-
 def xid(number: int) -> Xid:
     """The row of that number, or the one for numbers that no row explains."""
     return table().get(number) or Xid.model_validate({"numbers": (number,), **_OTHER})

@@ -64,11 +64,6 @@ def serve(lab: LabState) -> None:
     child.returncode = 0  # not ours to wait for
 
 
-def stop(lab: LabState) -> None:
-    """Nobody answers there any more."""
-    cgroups.kill(lab.name, GROUP)
-
-
 def tell(lab: LabState, root: Path) -> None:
     """A host that has not booted knows where it is, and by which key it is signed."""
     if not folder(lab).exists():

@@ -13,7 +13,6 @@ from clusterwright.edge.processes import run
 from clusterwright.errors import WrightError
 from clusterwright.lab.packages.contents import StandIn
 
-NEEDED = ("dpkg-deb", "gpg", "gpgconf")
 KEY, LIST = "key.asc", "Packages"
 _TABLE = Path(__file__).with_name("standins.toml")
 

@@ -6,7 +6,7 @@ import json
 
 IDLE = 0.05  # of its time; below it a GPU counts as doing nothing (the alert of GPUs that are held idle has the same)
 SHORTEST_S, POINTS = 15, 400  # of a subquery's step, and how many of them a time is cut into
-DAY_S, FEW_GPUS = 86400, 2000
+FEW_GPUS = 2000
 HELD = "max by (node, gpu, account) (clusterwright_gpu_job_info)"
 
 

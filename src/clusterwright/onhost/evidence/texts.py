@@ -20,7 +20,6 @@ from clusterwright.onhost.lib.safe_reader import is_regular, open_regular, parse
 ALL_BYTES = 48 << 20  # of all files together: seconds over a slow link
 LEAST_BYTES = 64 << 10  # of one
 DUMP_BYTES = 24 << 20  # of all dumps together; one that is larger than its share is left out
-NO_JOB = 69  # sysexits.h EX_UNAVAILABLE
 _OF_RANK = re.compile(r"logs/(\d+)/([^/]+)/(\d+)\.(?:out|err|stacks)$")
 _OF_TORCHRUN = re.compile(r"logs/(\d+)/([^/]+)/.*attempt_\d+/(\d+)/std(?:out|err)\.log$")
 

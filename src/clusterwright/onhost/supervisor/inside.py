@@ -16,7 +16,6 @@ from clusterwright.onhost.lib import processes
 from clusterwright.onhost.supervisor import say
 from clusterwright.onhost.supervisor.folder import Folder
 
-RUNTIMES = ("oci", "pyxis", "apptainer")
 VARIABLE = "CLUSTERWRIGHT_MOUNTS"  # in_image.py reads it
 LOOK_S = 600  # an image of 20 GB may have to be fetched and unpacked first
 ASK = """

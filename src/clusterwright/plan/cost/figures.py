@@ -42,11 +42,6 @@ class Estimate:
         return self.low, self.likely, self.high
 
 
-def exactly(value: float, unit: str = "", source: str = "") -> Estimate:
-    """A figure without a range."""
-    return Estimate(value, value, value, unit, source)
-
-
 def priced(price: Price) -> Estimate:
     """A price of the catalog."""
     unit = f"{price.currency}/{price.per}"

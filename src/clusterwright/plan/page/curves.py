@@ -98,11 +98,6 @@ def scatter(dots: Sequence[Dot], limit_bytes: float, width: float) -> str:
     return picture(made.size, SAID["layouts"][0], told, *drawn)
 
 
-def families(dots: Sequence[Dot]) -> list[str]:
-    """Names of the families, in the order of their colours."""
-    return sorted({dot.family for dot in dots})
-
-
 def _dot(made: Frame, dot: Dot, top: float, most: float) -> str:
     title = tag("title", f"{dot.name}: {dot.seconds:.4g} s, {dot.memory_bytes / GiB:.1f} GiB")
     x, y = made.x(min(dot.memory_bytes, most) / GiB), made.y(min(dot.seconds, top))

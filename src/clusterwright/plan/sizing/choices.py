@@ -149,10 +149,6 @@ class Roof:
         """FLOPs a byte above which the arithmetic is the limit, and below which memory is."""
         return self.vector / self.bytes_per_s
 
-    def attainable(self, flops_a_byte: float) -> float:
-        """FLOP/s of a code that does so many FLOPs for each byte it moves, at most."""
-        return min(self.vector, flops_a_byte * self.bytes_per_s)
-
 
 def roof(gpu: Gpu, rate: Fp64) -> Roof:
     """The roofline of one GPU."""

@@ -22,7 +22,6 @@ class System:
     read_share: float  # of a server's network that clients read
     write_share: float
     opens_per_s: float  # of one metadata server: files looked up and opened
-    creates_per_s: float
     scales: bool  # by adding data servers
     metadata_scales: bool
     source: str
@@ -35,21 +34,21 @@ LOOKED_UP = 4  # opens to a create: an estimate, where no rate of lookups was pu
 
 SYSTEMS = (
     System(
-        "NFS", 5.9 / 12.5, 5.9 / 12.5 * WRITTEN, 16e3 * LOOKED_UP, 16e3, scales=False, metadata_scales=False,
+        "NFS", 5.9 / 12.5, 5.9 / 12.5 * WRITTEN, 16e3 * LOOKED_UP, scales=False, metadata_scales=False,
         source="Dell NSS7.0-HA white papers: 5.9 GB/s read over 100 Gbit/s, 16,000 creates/s from 512 clients;"
         " writes and opens estimated",
     ),
     System(
-        "Lustre", 23 / 25, 16.7 / 25, 400e3, 15e3, scales=True, metadata_scales=True,
+        "Lustre", 23 / 25, 16.7 / 25, 400e3, scales=True, metadata_scales=True,
         source="Dell Storage for HPC with Intel EE for Lustre, mdtest on one metadata server: 15,000 creates/s,"
         " 400,000 stats/s; data as Storage Scale",
     ),
     System(
-        "Storage Scale", 23 / 25, 16.7 / 25, 400e3, 15e3, scales=True, metadata_scales=True,
+        "Storage Scale", 23 / 25, 16.7 / 25, 400e3, scales=True, metadata_scales=True,
         source="Dell PixStor, two servers of 100 Gbit/s: 23 GB/s read, 16.7 GB/s written; metadata as Lustre",
     ),
     System(
-        "CephFS", 23 / 25, 23 / 25 / COPIES, 131e3 / 61 * LOOKED_UP, 131e3 / 61, scales=True, metadata_scales=True,
+        "CephFS", 23 / 25, 23 / 25 / COPIES, 131e3 / 61 * LOOKED_UP, scales=True, metadata_scales=True,
         source="mdtest on 61 metadata servers: 131,000 creates/s, github.com/ceph/ceph pull 34574 and 58861; opens"
         " estimated; data: the servers' network as Storage Scale, every byte written three times",
     ),

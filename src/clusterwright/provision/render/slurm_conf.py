@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.once import once
-from clusterwright.config.slurm_keys import RELEASES, lint
 from clusterwright.provision.render.power import power
 from clusterwright.provision.render.slurm_accounting import accounting
 from clusterwright.provision.render.slurm_nodes import nodes, partitions
@@ -76,8 +75,3 @@ def slurm_conf(cluster: Cluster, header: str) -> str:
     paragraphs = [part.strip("\n") for part in settings.split("\n\n") if part.strip()]
     paragraphs = with_options(paragraphs, cluster.slurm.options)
     return header + "".join(f"\n{part}\n" for part in paragraphs) + nodes(cluster) + partitions(cluster)
-
-
-def findings(text: str, file: str, cluster: Cluster) -> list[str]:
-    """What the cluster's release would not take in a file; a release newer than our tables counts as the last."""
-    return [str(found) for found in lint(text, file, min(release_of(cluster), RELEASES[-1]))]

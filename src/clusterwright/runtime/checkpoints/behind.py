@@ -24,7 +24,6 @@ from clusterwright.runtime.copies.board import Board
 from clusterwright.runtime.group import Group
 
 _NICE = 10  # training's own threads come first wherever there are fewer cores than threads
-_ATTEMPTS = 2
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ LEFT = 44.0
 RIGHT = 14.0
 TOP = 26.0
 BOTTOM = 38.0
-Losses = Sequence[float | None]
 
 
 def curves(made: Report, width: float) -> str:

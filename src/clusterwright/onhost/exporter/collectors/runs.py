@@ -22,7 +22,6 @@ SILENT_S = 60.0  # a supervisor beats once a second, on storage that may be slow
 LOST_S = 86400.0  # one that never said that it ended, and has been silent for so long
 MOST = 300  # runs that are followed
 RECENT = 20  # steps, over which one's length is taken
-_MOST_BYTES = 1 << 20  # of job.json
 
 
 class Followed:

@@ -12,13 +12,6 @@ MEASURED, BOUNDED, ALONE, SHARDED, STAGES, OTHER = (
 )  # fmt: skip
 WORTH_SAYING = 0.1  # a share of the time in steps, as plan/cnn/step.py takes it for what holds a training up
 FEW = 10  # steps, of which nothing is concluded
-WHY_NOT = {
-    ALONE: "one rank has nobody to communicate with",
-    SHARDED: "it is not measured of a sharded model, which waits in the middle of its computing",
-    STAGES: "it is not measured of a pipeline, whose stages wait in the middle of their computing",
-    OTHER: "it is measured only where DistributedDataParallel adds gradients up",
-    "": "the run does not say so",
-}
 
 
 class Talking(NamedTuple):
