@@ -7,6 +7,7 @@ import shlex
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.config.load import check_job_against
+from clusterwright.config.scratch import scratch_of
 from clusterwright.errors import SpecError
 from clusterwright.launch import container
 from clusterwright.launch.command import (
@@ -18,11 +19,13 @@ from clusterwright.launch.command import (
     workdir,
 )
 from clusterwright.launch.share import partition, share
-from clusterwright.launch.staging import staging
 from clusterwright.launch.variables import job_variables
 from clusterwright.onhost.supervisor.host.private import PLACE
 from clusterwright.provision.render.caches import caches
 from clusterwright.units import format_duration, format_slurm_time
+
+PREFIX = "CLUSTERWRIGHT_STAGED"
+MODULE = "clusterwright.onhost.supervisor.staging.stage"
 
 
 def script(job: Job, cluster: Cluster, run: str) -> str:
@@ -157,3 +160,16 @@ def _start(job: Job, cluster: Cluster, run: str) -> str:
     why = f"# {does}; job.json says how. `exec`, so that Slurm's signals reach it."
     look = container.look(run, inside, cluster) if inside else _has_framework(job, cluster, run)
     return f"{look}{why}\nexec {start} -m clusterwright.onhost.supervisor.{module} {shlex.quote(run)}"
+
+
+def staging(job: Job, cluster: Cluster) -> str:
+    """One step on every host, held-ready ones too; the job ends here where one of them cannot have it all."""
+    paths = [data.path for data in job.data if data.stage == "local"]
+    scratch = scratch_of(cluster, partition(job, cluster))
+    if not paths or scratch is None:
+        return ""
+    words = shlex.join([cluster.software.python, "-m", MODULE, scratch, *paths])
+    return f"""# Copied once to each host's own disk; the team's next job finds it there. A path behind ${PREFIX}
+# is local: os.environ.get("{PREFIX}", "") + "{paths[0]}" is the copy, and the original where nothing is staged.
+srun --ntasks-per-node=1 --no-kill --kill-on-bad-exit=0 --quiet {words} || exit 1
+export {PREFIX}={shlex.quote(scratch)}/jobs/$SLURM_JOB_ID/data"""

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import base64
+import posixpath
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from clusterwright.catalog.gpus import gpus
+from clusterwright.catalog.prices import price
+from clusterwright.catalog.records import Deal
 from clusterwright.config.cluster import Cluster
 from clusterwright.config.job import Job
 from clusterwright.edge import slurm
 from clusterwright.edge.clock import Clock, SystemClock
 from clusterwright.edge.host import Host, as_user
 from clusterwright.edge.ssh import Remote
+from clusterwright.errors import EXIT_USAGE, WrightError
 from clusterwright.launch import arrays
+from clusterwright.launch.command import workdir
 from clusterwright.launch.record import record
 from clusterwright.launch.run import Run, run_name, runs_folder
 from clusterwright.launch.script import script
+from clusterwright.launch.share import partition
 from clusterwright.launch.snapshot import Snapshot, snapshot
-from clusterwright.launch.there import NOT_THERE, missing, to_look_for
 from clusterwright.launch.warnings import warnings
+from clusterwright.plan.machines import gpu_like
 
 SUBMIT_LIMIT_S = 60
 # A run's name ends in the second of its submission; where another has it (exit code 73, EX_CANTCREAT), the next does.
@@ -29,6 +36,8 @@ TAKEN, AGAIN = 73, 5
 _SETTINGS = "timeout 5 scontrol show config 2>/dev/null; "
 # the id alone, of `a warning\n123;cluster`
 _LAST = """printf '%s\\n' "$id" | tail -n 1 | cut -d ';' -f 1"""
+
+NOT_THERE = 66  # sysexits.h EX_NOINPUT
 
 
 def submit(
@@ -48,7 +57,6 @@ def submit(
         WrightError: the job does not fit, the host does not answer, or Slurm refuses.
     """
     from clusterwright.launch.peak import peak
-    from clusterwright.launch.price import hourly
 
     now, who = (clock or SystemClock()).now(), user or job.user
     copy = snapshot(job.code, beside) if job.code else None
@@ -63,7 +71,7 @@ def submit(
         if done.code != TAKEN:
             break
     if done.code == NOT_THERE and sent.script:
-        raise missing(
+        raise script_missing(
             sent.script, f"is not there on {cluster.control.name}", "name its path on shared storage"
         )
     job_id = slurm.submitted(done, cluster.control.name, who)
@@ -194,3 +202,63 @@ def _again(run: str) -> str:
         f"{_SETTINGS}cd {shlex.quote(run)} && rm -rf chain pulse stop cancelled ended.json standby.json && "
         f"id=$(sbatch --parsable job.sh) && {_LAST} | tee -a jobs"
     )
+
+
+def hourly(job: Job, cluster: Cluster) -> dict[str, Any] | None:
+    """The likely price of renting one on demand; None for a lab, and where the catalog has none.
+
+    What an owned GPU costs depends on much that a job does not know: `wright plan cost` works it out.
+    """
+    groups = [cluster.nodes[name].gpus for name in cluster.partitions[partition(job, cluster)].nodes]
+    kinds = {group.model: group for group in groups if group}
+    if cluster.lab or len(kinds) != 1:
+        return None
+    try:
+        gpu = gpu_like(next(iter(kinds.values())), gpus().values())
+    except WrightError:  # a GPU that the catalog does not have
+        return None
+    found = price(gpu.name, Deal.ON_DEMAND)
+    if found is None:
+        return None
+    source = f"{found.item}, rented on demand, {found.date}"
+    return {"amount": found.likely, "currency": found.currency, "source": source}
+
+
+def to_look_for(job: Job, cluster: Cluster, run: str, copy: Snapshot | None) -> str | None:
+    """The path that the control host is to have; None where it cannot tell, or need not be asked.
+
+    Raises:
+        WrightError: a relative path that is not in the copy of the code, or begins nowhere.
+    """
+    name = _script(job)
+    if name is None:
+        return None
+    at = workdir(job, run)
+    if not name.startswith("/"):
+        inside = posixpath.normpath(name)
+        if copy is not None and not job.environment.workdir:
+            if inside not in copy.names:
+                raise script_missing(
+                    name, "is not in the copy of the code", "name it as it is called there; git may ignore it"
+                )
+            return None
+        if at is None:
+            mend = "add `code: {folder: .}`, which copies it into the run, or name its path on shared storage"
+            raise script_missing(name, f"would be looked for in the run's own folder {run}", mend)
+    path = posixpath.join(at or run, name)
+    shared = [folder.path for folder in cluster.storage.values()]
+    return path if any(PurePosixPath(path).is_relative_to(top) for top in shared) else None
+
+
+def script_missing(name: str, why: str, mend: str) -> WrightError:
+    """The error that says so."""
+    return WrightError.of("script-missing", f"{name} {why}", mend, exit_code=EXIT_USAGE)
+
+
+def _script(job: Job) -> str | None:
+    """Python's script, or a program that is named by its path."""
+    words = job.command or job.program or ("-",)
+    first = words[0]
+    if job.command is None and "/" not in first:
+        return None
+    return None if first.startswith("-") else first

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import nn
 
-from clusterwright.runtime import codes, events, finished, group, meter, seeds, settings, slurm, state
+from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.runtime import codes, events, group, meter, seeds, settings, slurm, state
 from clusterwright.runtime.boundary import Boundary
 from clusterwright.runtime.checkpoints.part import Chunk
 from clusterwright.runtime.checkpoints.writer import Moment
@@ -249,7 +252,7 @@ class Run(Services):
         if self.rank == 0 and not self.stopped and not problem:
             self._log.write("finished", step=self.completed, loss=self.loss)
             if self.folder:
-                finished.write(self.folder, self.completed, self.loss)
+                write_finished(self.folder, self.completed, self.loss)
         self._group.leave()
         if problem and not self.stopped:
             sys.exit(f"the last checkpoint could not be saved: {problem}")
@@ -350,3 +353,10 @@ class Run(Services):
         if self._stream is not None:
             stream.put_back(self._stream, resumed.step, resumed.local)
         return resumed.local
+
+
+def write_finished(folder: Path, step: int, loss: float | None) -> None:
+    """Write finished.json, whole or not at all."""
+    loss_hex = None if loss is None else loss.hex()
+    words = {"step": step, "loss": loss, "loss_hex": loss_hex, "time": time.time()}
+    write_atomic(folder / "finished.json", json.dumps(words) + "\n", durable=False)

@@ -6,9 +6,8 @@ import sys
 
 import pytest
 
-from clusterwright.diagnose.gather.ended import gather, outputs
+from clusterwright.diagnose.gather.ended import gather, outputs, window
 from clusterwright.diagnose.gather.told import of_slurm_alone
-from clusterwright.diagnose.gather.window import window
 from clusterwright.diagnose.reading.prefix import said
 from clusterwright.edge.bundler import RUN_TEXTS, bundle_script
 from clusterwright.edge.fakes import FakeRemote

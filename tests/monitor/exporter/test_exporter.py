@@ -96,7 +96,7 @@ def test_a_path_that_is_none_is_not_found(exporter, settings, port):
 @pytest.mark.parametrize("words", [["--settings", "/none"], []])
 def test_settings_that_cannot_be_read_end_it_with_words(words, tmp_path, capsys):
     """Which file, and why."""
-    from clusterwright.onhost.exporter.main import main
+    from clusterwright.onhost.exporter.__main__ import main
 
     broken = tmp_path / "broken.json"
     broken.write_text('{"port": "ninety"}')

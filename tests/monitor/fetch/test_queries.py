@@ -9,7 +9,7 @@ from socket import socket
 
 import pytest
 
-from clusterwright.monitor.fetch import queries
+from clusterwright.monitor.fetch.fetch import job_queries, month_queries
 from clusterwright.onhost.snapshot.monitors import asked
 
 pytestmark = pytest.mark.skipif(
@@ -94,19 +94,19 @@ def answers(address, wanted):
 
 def test_of_a_job(prometheus):
     """Only its own GPUs and only its own time."""
-    found = answers(prometheus, queries.of_job("7", BEGIN, BEGIN + 7200))
+    found = answers(prometheus, job_queries("7", BEGIN, BEGIN + 7200))
 
     assert found["gpu_utilisation"] == {"0": pytest.approx(0.8, rel=AFTER), "1": 0.0}
     assert found["gpu_memory"] == {"0": 40 << 30, "1": 0}
     assert found["gpu_watts"]["0"] == pytest.approx(300)
     assert found["cpu_seconds"]["n"] == pytest.approx(4 * 7140)
     assert (found["cpus"]["n"], found["memory"]["n"]) == (8, 1 << 30)
-    assert not any(answers(prometheus, queries.of_job('8"} or vector(1)', BEGIN, END)).values())
+    assert not any(answers(prometheus, job_queries('8"} or vector(1)', BEGIN, END)).values())
 
 
 def test_of_a_month(prometheus):
     """Hours that were held, worked and idle, and energy, by team; all energy, held or not."""
-    found = answers(prometheus, queries.of_month(BEGIN, END, 2))
+    found = answers(prometheus, month_queries(BEGIN, END, 2))
 
     assert found["measured_s"]["a"] == pytest.approx(2 * 7200, rel=AFTER)
     assert found["busy_s"]["a"] == pytest.approx(0.8 * 7200, rel=AFTER)

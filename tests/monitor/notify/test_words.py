@@ -2,7 +2,7 @@
 
 import pytest
 
-from clusterwright.onhost.notify.rooms import MOST, request, trouble
+from clusterwright.onhost.notify.send import MOST, refusal, request
 from clusterwright.onhost.notify.settings import Settings
 from clusterwright.onhost.notify.silence import Watch
 from clusterwright.onhost.notify.words import cut, message
@@ -57,7 +57,7 @@ def test_a_message_is_never_too_long_for_its_room(kind):
 )  # fmt: skip
 def test_a_room_that_says_no_with_200_is_heard(answer, said):
     """They all do."""
-    found = trouble(answer)
+    found = refusal(answer)
 
     assert found is None if said is None else said in found
 

@@ -11,9 +11,9 @@ from contextlib import suppress
 import pytest
 
 from clusterwright.onhost.notify.settings import Settings
-from clusterwright.onhost.notify.zabbix import values, wire
+from clusterwright.onhost.notify.zabbix import wire
 from clusterwright.onhost.notify.zabbix.figures import Figures
-from clusterwright.onhost.notify.zabbix.site import RefusedError, Site
+from clusterwright.onhost.notify.zabbix.site import RefusedError, Site, fingerprint
 
 MARK = b"ZBXD\x01"
 HOSTILE = "<b>x</b>\u202egpj\x1b[31m\nOK\n{HOST.NAME} \\1"
@@ -282,5 +282,5 @@ def test_an_alert_without_a_fingerprint_has_one_by_its_labels():
     first = {"labels": {"alertname": "A", "node": "n1"}}
     again = {"labels": {"node": "n1", "alertname": "A"}}
 
-    assert values.fingerprint(first) == values.fingerprint(again)
-    assert values.fingerprint(first) != values.fingerprint({"labels": {"alertname": "A", "node": "n2"}})
+    assert fingerprint(first) == fingerprint(again)
+    assert fingerprint(first) != fingerprint({"labels": {"alertname": "A", "node": "n2"}})

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from clusterwright.diagnose.gather.metrics import metrics
+from clusterwright.diagnose.gather.ended import metrics
 from clusterwright.edge.bundler import RUN_METRICS, bundle_script
 
 BEGIN, END = 1_795_000_000, 1_795_000_600

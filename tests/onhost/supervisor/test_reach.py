@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from clusterwright.onhost.supervisor.reach import AT_ONCE_S, FORGOTTEN_S, Reach
+from clusterwright.onhost.supervisor.room import AT_ONCE_S, FORGOTTEN_S, Reach
 
 GOOD = "JobState=RUNNING"
 

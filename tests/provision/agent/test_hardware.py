@@ -2,7 +2,7 @@
 
 import os
 
-from clusterwright.onhost.provision import hardware
+from clusterwright.onhost.provision import system
 from clusterwright.onhost.provision.host import Host
 
 DEVICES = [f"/dev/nvidia{index}" for index in range(4)]
@@ -16,7 +16,7 @@ def notes(root, devices=(), memory_mib=0):
     host = Host({"root": str(root), "resources": []})
     wanted = {"devices": DEVICES, "memory_mib": memory_mib, "group": "a100"}
 
-    assert hardware.look_hardware(host, wanted) is None
+    assert system.look_hardware(host, wanted) is None
     return host.notes
 
 

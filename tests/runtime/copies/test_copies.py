@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from clusterwright.onhost.supervisor.copies.choice import choose
 from clusterwright.onhost.supervisor.copies.copies import Copies as Agent
+from clusterwright.onhost.supervisor.copies.recall import choose
 
 pytestmark = pytest.mark.train
 TOKEN = "a" * 64

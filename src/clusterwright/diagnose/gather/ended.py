@@ -11,23 +11,23 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from clusterwright.config.names import expand
 from clusterwright.diagnose.gather.live import live
-from clusterwright.diagnose.gather.metrics import ask_metrics
 from clusterwright.diagnose.gather.sections import sections
-from clusterwright.diagnose.gather.slurm_said import of_slurm, state_of
-from clusterwright.diagnose.gather.window import window
 from clusterwright.diagnose.reading import Source, of_bytes, of_text
-from clusterwright.edge.bundler import RUN_TEXTS
+from clusterwright.diagnose.reading.times import moment
+from clusterwright.edge.bundler import RUN_METRICS, RUN_TEXTS
 from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote, fan_out
+from clusterwright.monitor.gather.gather import PROMETHEUS
 from clusterwright.slurm import client
-from clusterwright.slurm.records import Record
+from clusterwright.slurm.nodes import parse_node
+from clusterwright.slurm.records import Record, stamp
 
 MOST_HOSTS = (
     128  # that are asked for their logs; of a larger job, those that Slurm or the run names come first
 )
-
 _COLUMNS = "JobID,JobName,State,ExitCode,DerivedExitCode,NodeList,Start,End,Elapsed,Timelimit,ReqMem,MaxRSS"
 _ASK = """
 part() {{ echo "@@ $1"; shift; timeout 20 "$@" 2>/dev/null; }}
@@ -52,6 +52,10 @@ part health journalctl -t clusterwright -q --no-pager -o short-iso --since @{beg
 """
 _LINES = 4000
 _OUTPUT = re.compile(r"(?:^|\s)(?:-o|-e|--output|--error)[= ]?(\S+)")
+LIMIT_S = 10.0
+
+MARGIN_S = 15  # what follows from an end is logged within seconds; later lines are of what came next
+_LEAST_FIELDS = 3  # begin, end, hosts
 
 
 @dataclass(frozen=True)
@@ -169,3 +173,102 @@ def sources_of(texts: Mapping[str, Mapping[str, str]]) -> Iterator[Source]:
         for name, kind in kinds.items():
             if parts.get(name):
                 yield of_text(f"{host} {name}", parts[name], kind=kind, host=host)
+
+
+def ask_metrics(remote: Remote, control: str, when: Window, job: str, run: str) -> tuple[Source, ...]:
+    """One source for each host of which there is something to say; none where no Prometheus answers."""
+    given = {"url": PROMETHEUS, "limit_s": LIMIT_S, "begin": when.begin, "end": when.end}
+    given |= {"hosts": list(when.hosts), "job": job, "run": run}
+    done = Host(remote, control).run_program(RUN_METRICS, json.dumps(given), timeout_s=2 * LIMIT_S)
+    found: Any = {}
+    with suppress(ValueError):  # no Python there: Slurm's records and logs are left
+        found = json.loads(done.out or "{}")
+    return metrics(found if isinstance(found, Mapping) else {})
+
+
+def metrics(found: Mapping[str, Sequence[str]]) -> tuple[Source, ...]:
+    """The lines as sources, each of its host."""
+    return tuple(
+        of_text(f"{host or 'run'} metrics", "\n".join(lines), kind="metric", host=host)
+        for host, lines in found.items()
+        if isinstance(lines, list) and lines and all(isinstance(line, str) for line in lines)
+    )
+
+
+def state_of(asked: Mapping[str, str]) -> str:
+    """The job's state in one word: by accounting, or by slurmctld."""
+    rows = [row for row in _rows(asked) if "." not in row.get("JobID", ".")]
+    last = rows[-1].get("State", "") if rows else _record(asked)["JobState"]
+    return last.partition(" ")[0]
+
+
+def of_slurm(asked: Mapping[str, str], ids: Sequence[str], when: Window) -> Iterator[Source]:
+    """Accounting as `State=... ExitCode=...`; of nodes the reasons, and of slurmctld the lines, from the job's time."""
+    records = [" ".join(f"{key}={value}" for key, value in row.items() if value) for row in _rows(asked)]
+    yield of_text("sacct", "\n".join(records), kind="sacct")
+    yield of_text("scontrol show job", asked.get("job", ""), kind="scontrol")
+    yield of_text("slurmctld", "\n".join(_log(asked, ids, when)), kind="slurm")
+    for line in asked.get("nodes", "").splitlines():
+        node = parse_node(line).record
+        if node["NodeName"] in when.hosts and when.holds_reason(node["Reason"]):
+            text = node.quoted("NodeName", "State", "Reason")
+            yield of_text("scontrol show node", text, kind="scontrol", host=node["NodeName"])
+
+
+def _rows(asked: Mapping[str, str]) -> list[dict[str, str]]:
+    """Accounting records of the job and its steps."""
+    names, *lines = asked.get("sacct", "").splitlines() or [""]
+    return [dict(zip(names.split("|"), line.split("|"), strict=False)) for line in lines]
+
+
+def _record(asked: Mapping[str, str]) -> Record:
+    return Record.parse(asked.get("job", "").partition("\n")[0])
+
+
+def _log(asked: Mapping[str, str], ids: Sequence[str], when: Window) -> list[str]:
+    names = [rf"JobId={re.escape(one)}\b" for one in ids] + [rf"\b{re.escape(one)}\b" for one in when.hosts]
+    about = re.compile("|".join(names))
+    told = dict.fromkeys(
+        asked.get("slurmctld", "").splitlines()
+    )  # the journal and the file may hold the same
+    return [line for line in told if about.search(line) and when.holds_line(line)]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Seconds since the epoch; `zone_s` is what the control host's own clock shows beyond that."""
+
+    begin: int
+    end: int
+    zone_s: int
+    hosts: tuple[str, ...]
+
+    def holds(self, seconds: float) -> bool:
+        """Whether the moment lies in it, as an epoch's or as a local time's."""
+        return any(self.begin - 1 <= each <= self.end for each in (seconds, seconds - self.zone_s))
+
+    def holds_line(self, line: str) -> bool:
+        """Whether a log's line does; one without a time does."""
+        said = moment(line, 0)
+        return said is None or self.holds(said.seconds)
+
+    def holds_reason(self, reason: str) -> bool:
+        """Whether a node's reason, which ends in `[user@time]`, was written in it."""
+        when = stamp(reason.rpartition("@")[2].rstrip("]"))
+        return when is not None and self.holds(when)
+
+
+def window(asked: Mapping[str, str]) -> Window:
+    """From accounting and from slurmctld, of all attempts together; until now where it has not ended."""
+    now, local = [*asked.get("now", "0 ").split(), "", ""][:2]
+    at = int(now or 0)
+    rows = [line.split("|") for line in asked.get("window", "").splitlines()]
+    record = Record.parse(asked.get("times", "").partition("\n")[0])
+    rows += [[record["StartTime"], record["EndTime"], record["NodeList"]]]
+    rows = [row for row in rows if len(row) >= _LEAST_FIELDS]
+    begins = [int(row[0]) for row in rows if row[0].isdigit()]
+    ends = [int(row[1]) for row in rows if row[1].isdigit() and int(row[1]) <= at]
+    lists = [row[2] for row in rows if row[2] and "assigned" not in row[2]]
+    hosts = tuple(dict.fromkeys(host for one in lists for host in expand(one)))
+    zone_s = (stamp(local) or at) - at
+    return Window(min(begins, default=at), (max(ends) if ends else at) + MARGIN_S, zone_s, hosts)

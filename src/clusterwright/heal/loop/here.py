@@ -11,6 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from clusterwright.config.cluster import Cluster
+from clusterwright.diagnose.diagnosis import Diagnosis
+from clusterwright.diagnose.gather.ended import gather
+from clusterwright.diagnose.judge import judge
+from clusterwright.diagnose.knowledge import knowledge
+from clusterwright.diagnose.reading import read
 from clusterwright.edge.host import needs_sudo
 from clusterwright.edge.secrets import state_folder
 from clusterwright.edge.ssh import FromHost, Remote, Ssh
@@ -24,10 +29,13 @@ from clusterwright.heal.moment import Moment
 from clusterwright.heal.policy import policy_of
 from clusterwright.heal.rule import rules
 from clusterwright.heal.seen import Finding
+from clusterwright.launch.run import runs_folder
 from clusterwright.onhost.provision.reboots import BOOT_ID
 
 ON_CONTROL = Path("/etc/clusterwright/heal")  # role `heal` of build puts it there
 KEPT = Path("/var/lib/clusterwright/heal")
+
+SURE = 0.6  # ours: below it a diagnosis is a guess, and a guess is no witness
 
 
 def moment() -> Moment:
@@ -86,8 +94,6 @@ def loop_of(
 
 
 def _why(cluster: Cluster, remote: Remote, job: str) -> Iterable[Finding]:
-    from clusterwright.heal.loop.why import why_of
-
     return tuple(why_of(cluster, remote, job))
 
 
@@ -100,3 +106,21 @@ def watch(loop: Loop, every_s: float, sleep: Callable[[float], None]) -> None:
         except WrightError as why:
             loop.say(str(why))
         sleep(max(0.0, every_s - (time.monotonic() - begun)))
+
+
+def why_of(cluster: Cluster, remote: Remote, job: str) -> Iterator[Finding]:
+    """The hosts that a root cause names as its own.
+
+    Raises:
+        WrightError: the control host was not reached.
+    """
+    runs = runs_folder(cluster) if cluster.shared_folder else "/nowhere"
+    sources = list(gather(remote, cluster.control.name, runs, job).sources)
+    yield from told(judge(read(sources, knowledge()), "en"), job)
+
+
+def told(diagnoses: list[Diagnosis], job: str) -> Iterator[Finding]:
+    """Root causes that say which host must not be given out again."""
+    for each in diagnoses:
+        if each.role == "root" and each.exclude and each.confidence >= SURE:
+            yield Finding(each.exclude, "why", each.mode, f"job {job}: {each.cause}"[:200], job=job)

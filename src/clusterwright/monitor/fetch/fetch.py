@@ -12,7 +12,6 @@ from clusterwright.edge.host import Host
 from clusterwright.edge.slurm import checked
 from clusterwright.edge.ssh import Remote
 from clusterwright.errors import WrightError
-from clusterwright.monitor.fetch import queries
 from clusterwright.monitor.gather.gather import PROMETHEUS, way
 from clusterwright.monitor.records import jobcomp, sacct
 from clusterwright.monitor.records.record import Record
@@ -25,6 +24,11 @@ PARTS = {
     "prometheus": "Prometheus", "run": "the run's folder",
 }  # fmt: skip
 Values = dict[str, list[tuple[dict[str, str], float]]]
+
+IDLE = 0.05  # of its time; below it a GPU counts as doing nothing (the alert of GPUs that are held idle has the same)
+SHORTEST_S, POINTS = 15, 400  # of a subquery's step, and how many of them a time is cut into
+FEW_GPUS = 2000
+HELD = "max by (node, gpu, account) (clusterwright_gpu_job_info)"
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ def of_month(cluster: Cluster, remote: Remote, begin: float, end: float) -> Fetc
         WrightError: the control host does not answer.
     """
     gpus = sum(group.gpus.count * len(group.names()) for group in cluster.nodes.values() if group.gpus)
-    return fetched(_ask(cluster, remote, "", begin, end, queries.of_month(begin, end, gpus)), cluster)
+    return fetched(_ask(cluster, remote, "", begin, end, month_queries(begin, end, gpus)), cluster)
 
 
 def of_job(cluster: Cluster, remote: Remote, job: str) -> Fetched:
@@ -62,7 +66,7 @@ def of_job(cluster: Cluster, remote: Remote, job: str) -> Fetched:
         return found
     last = held[-1]
     begin, end = last.start or 0.0, last.end or found.now
-    again = fetched(_ask(cluster, remote, last.id, begin, end, queries.of_job(last.id, begin, end)), cluster)
+    again = fetched(_ask(cluster, remote, last.id, begin, end, job_queries(last.id, begin, end)), cluster)
     missing = dict.fromkeys((*found.missing, *again.missing))
     return Fetched(found.now, found.records, found.steps, again.values, found.run, missing=tuple(missing))
 
@@ -138,3 +142,50 @@ def _records(document: dict[str, Any]) -> tuple[list[Record], list[Bad]]:
     return sorted(records, key=lambda each: each.start or 0.0), [
         each for each in found if isinstance(each, Bad)
     ]
+
+
+def job_queries(job: str, begin: float, end: float) -> dict[str, str]:
+    """Of one job's hosts and GPUs, from its begin to its end."""
+    lasts_s = max(60, int(end - begin))
+    step_s = max(SHORTEST_S, lasts_s // POINTS)
+    mine = f"{{job={json.dumps(job)}}}"
+    held = f"max by (node, gpu) (clusterwright_gpu_job_info{mine})"
+
+    def over(how: str, family: str) -> str:
+        return f"{how}((max by (node, gpu) ({family}) and on (node, gpu) {held})[{lasts_s}s:{step_s}s] @ {int(end)})"
+
+    def whole(family: str) -> str:
+        return f"max by (node) (max_over_time({family}{mine}[{lasts_s}s] @ {int(end)}))"
+
+    return {
+        "gpu_utilisation": over("avg_over_time", "gpu:utilisation:ratio"),
+        "gpu_memory": over("max_over_time", "gpu:memory_used:bytes"),
+        "gpu_memory_total": over("max_over_time", "gpu:memory_total:bytes"),
+        "gpu_watts": over("avg_over_time", "gpu:power:watts"),
+        "cpu_seconds": whole("clusterwright_job_cpu_seconds_total"),
+        "cpus": whole("clusterwright_job_cpus"),
+        "memory": whole("clusterwright_job_memory_bytes"),
+        "memory_limit": whole("clusterwright_job_memory_limit_bytes"),
+        "oom_kills": whole("clusterwright_job_oom_kills_total"),
+    }
+
+
+def month_queries(begin: float, end: float, gpus: int) -> dict[str, str]:
+    """GPU seconds that were measured, busy and idle, and joules, by account; all joules by nobody."""
+    lasts_s = int(end - begin)
+    step_s = 300 if gpus <= FEW_GPUS else 3600
+    span = f"[{lasts_s}s:{step_s}s] @ {int(end)}"
+
+    def by_account(what: str) -> str:
+        joined = f"{what} * on (node, gpu) group_left(account) {HELD}"
+        return f"{step_s} * sum by (account) (sum_over_time(({joined}){span}))"
+
+    use = "max by (node, gpu) (gpu:utilisation:ratio)"
+    watts = "max by (node, gpu) (gpu:power:watts)"
+    return {
+        "busy_s": by_account(use),
+        "idle_s": by_account(f"({use} < bool {IDLE})"),
+        "measured_s": by_account(f"({use} * 0 + 1)"),
+        "joules": by_account(watts),
+        "all_joules": f"{step_s} * sum(sum_over_time(({watts}){span}))",
+    }

@@ -8,13 +8,39 @@ import shutil
 import signal
 import sys
 import time
-from typing import Any, Dict, Union
+from typing import Any, Dict, List, Union
 
 from clusterwright.onhost.dev.jupyter import Jupyter
 from clusterwright.onhost.dev.said import FILE, Trouble, say
-from clusterwright.onhost.dev.shell import Shell
 from clusterwright.onhost.dev.sshd import Sshd
 from clusterwright.onhost.dev.work import Work
+
+
+class Shell:
+    """Nothing but the allocation: shells come into it by srun."""
+
+    def __init__(self, folder: str, wish: Dict[str, Any]) -> None:
+        self.folder, self.wish = folder, wish
+        self.notes: List[str] = []
+
+    def start(self) -> None:
+        """Nothing is to be begun."""
+
+    def facts(self) -> Dict[str, Any]:
+        """Nothing beside the job."""
+        return {}
+
+    def active(self, _now: float) -> float:
+        """Nothing of its own: who works here computes, or types."""
+        return 0.0
+
+    def alive(self) -> bool:
+        """As long as the job."""
+        return True
+
+    def stop(self) -> None:
+        """Nothing is to be ended."""
+
 
 KINDS: Dict[str, Any] = {"jupyter": Jupyter, "vscode": Sshd, "shell": Shell}
 LONGEST_LOOK_S = 30.0  # a tenth of the idle time, at most this

@@ -1,7 +1,35 @@
-"""`python3 -m clusterwright.onhost.exporter`."""
+"""`python3 -m clusterwright.onhost.exporter`: serves what the host measures, or prints it once."""
 
+from __future__ import annotations
+
+import argparse
 import sys
+import tempfile
+from typing import Sequence
 
-from clusterwright.onhost.exporter.main import main
+from clusterwright.onhost.exporter.keeper import Keeper
+from clusterwright.onhost.exporter.settings import FILE, read
 
-sys.exit(main(sys.argv[1:]))
+
+def main(arguments: Sequence[str]) -> int:
+    """0, or 2 for settings that cannot be read."""
+    parser = argparse.ArgumentParser(prog="exporter", description=__doc__)
+    parser.add_argument("--settings", default=FILE)
+    parser.add_argument("--once", action="store_true", help="print everything once, and serve nobody")
+    given = parser.parse_args(arguments)
+    try:
+        settings = read(given.settings)
+    except (OSError, ValueError) as why:
+        sys.stderr.write(f"{given.settings}: {why}\n")
+        return 2
+    if not given.once:
+        Keeper(settings).serve()
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        settings.run = folder
+        sys.stdout.write(Keeper(settings).once())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

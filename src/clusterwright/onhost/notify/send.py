@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import json
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
-from clusterwright.onhost.notify import rooms, words
+from clusterwright.onhost.notify import words
 from clusterwright.onhost.notify.settings import Settings, room
+from clusterwright.onhost.notify.words import cut
 
 TIMEOUT_S = 8.0
 _MOST_ANSWER = 65536
+
+# Bytes of a message: Feishu 20 KB a request, DingTalk 20,000 bytes, WeCom 2,048 of a text.
+MOST = {"feishu": 16000, "dingtalk": 16000, "wecom": 2000}
 
 
 class NotTakenError(Exception):
@@ -29,11 +37,11 @@ def to_room(settings: Settings, name: str, told: Mapping[str, Any]) -> None:
     kind = settings.rooms[name]
     title, text = words.message(told, settings.language)
     try:
-        url, body = rooms.request(kind, room(settings, name), title, text, time.time())
+        url, body = request(kind, room(settings, name), title, text, time.time())
         answer = post(url, body, through_proxy=True)
     except (OSError, ValueError, IndexError) as why:
         raise NotTakenError(f"{name}: {_reason(why)}") from None
-    trouble = rooms.trouble(answer)
+    trouble = refusal(answer)
     if trouble:
         raise NotTakenError(f"{name}: {trouble}")
 
@@ -52,3 +60,45 @@ def _reason(why: Exception) -> str:
         return f"it answered {why.code}"
     cause = getattr(why, "reason", why)
     return getattr(cause, "strerror", None) or type(cause).__name__
+
+
+def request(
+    kind: str, address: tuple[str, str], title: str, text: str, now: float
+) -> tuple[str, dict[str, Any]]:
+    """Where it is sent, and the body."""
+    url, key = address
+    text = cut(text, MOST[kind])
+    if kind == "feishu":
+        card = {
+            "header": {"title": {"tag": "plain_text", "content": title}},
+            "elements": [{"tag": "div", "text": {"tag": "plain_text", "content": text}}],
+        }
+        body: dict[str, Any] = {"msg_type": "interactive", "card": card}
+        if key:
+            second = str(int(now))
+            body.update(timestamp=second, sign=_signed(f"{second}\n{key}", ""))
+        return url, body
+    body = {"msgtype": "text", "text": {"content": cut(f"{title}\n{text}", MOST[kind])}}
+    if kind == "dingtalk" and key:
+        milli = str(int(now * 1000))
+        sign = quote(_signed(key, f"{milli}\n{key}"), safe="")
+        url += "{}timestamp={}&sign={}".format("&" if "?" in url else "?", milli, sign)
+    return url, body
+
+
+def _signed(key: str, text: str) -> str:
+    return base64.b64encode(hmac.new(key.encode(), text.encode(), hashlib.sha256).digest()).decode()
+
+
+def refusal(answer: bytes) -> str | None:
+    """Why the room did not take it, None where it did: they answer 200 to everything and say more in the body."""
+    try:
+        said = json.loads(answer)
+    except ValueError:
+        return "an answer that is no JSON"
+    if not isinstance(said, dict):
+        return "an answer that is no object"
+    codes = [said[name] for name in ("errcode", "code", "StatusCode") if name in said]
+    if codes and codes[0] == 0:
+        return None
+    return "{} {}".format(codes[0] if codes else "no code", said.get("errmsg") or said.get("msg") or "")

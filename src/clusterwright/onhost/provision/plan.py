@@ -6,7 +6,7 @@ Standard library only, Python 3.6 or later.
 import hashlib
 from typing import Callable, Container, Dict, List, Optional
 
-from clusterwright.onhost.provision import drift, files, hardware, packages, records, system, units
+from clusterwright.onhost.provision import drift, files, packages, records, system, units
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.derive import derived
 from clusterwright.onhost.provision.host import ChangeError, Host, Json, read
@@ -24,7 +24,7 @@ LOOK: Dict[str, Look] = {
     "sysctl": system.look_sysctl,
     "module": system.look_module,
     "hold": packages.look_hold,
-    "hardware": hardware.look_hardware,
+    "hardware": system.look_hardware,
     "mountpoint": lambda host, one: mountpoint.look_mountpoint(host, one),  # noqa: PLW0108 (read where it is asked for)
     "disks": lambda host, one: disks.look_disks(host, one),  # noqa: PLW0108 (likewise)
 }

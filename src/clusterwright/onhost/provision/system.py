@@ -13,6 +13,8 @@ from clusterwright.onhost.provision.host import ChangeError, Host, Json, must, r
 
 EXPIRED = "1"  # shadow(5): days since 1970 after which nobody logs in; 1 because 0 has two meanings there
 
+MIB = 2**20
+
 
 def look_group(_host: Host, resource: Json) -> Optional[Json]:
     """Missing; another id is not ours to change, because files carry it."""
@@ -152,3 +154,22 @@ def look_module(host: Host, resource: Json) -> Optional[Json]:
 def do_module(_host: Host, resource: Json) -> None:
     """By modprobe."""
     must(["modprobe", resource["name"]])
+
+
+def look_hardware(host: Host, resource: Json) -> None:
+    """A note for device files that are missing, and one for memory that is."""
+    devices = resource["devices"]
+    missing = [path for path in devices if not os.path.exists(host.at(path))]
+    if missing:
+        host.notes.append(
+            f"{len(devices) - len(missing)} of {len(devices)} GPU device files are there, {', '.join(missing)} "
+            f"missing: Slurm drains a host with fewer GPUs than its configuration names; `nvidia-smi` and "
+            f"`dmesg` say why, or correct nodes.{resource['group']}.gpus"
+        )
+    found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MIB  # as slurmd reads it
+    if found < resource["memory_mib"]:
+        host.notes.append(
+            f"the kernel has {found} MiB, and Slurm is told {resource['memory_mib']} MiB: it drains a host with "
+            f"less memory than its configuration names; see `dmidecode -t memory`, or correct "
+            f"nodes.{resource['group']}.memory"
+        )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from clusterwright.onhost.lib.processes import Process, run
+from clusterwright.onhost.lib.processes import DEVNULL, PIPE, Process, run, start
 from clusterwright.onhost.supervisor import inside
 from clusterwright.onhost.supervisor.folder import Folder
 from clusterwright.onhost.supervisor.host import processes
 from clusterwright.onhost.supervisor.job import Record
-from clusterwright.onhost.supervisor.reach import AT_ONCE_S, Reach
 
 CONTROL_LIMIT_S = (
     30  # an answer of slurmctld; its own MessageTimeout is 10 s by default, and clients try again
@@ -23,6 +23,9 @@ STATE_LIMIT_S = 10.0  # a third of KillWait
 # one whose batch step was killed because the host had been given up 0:9.
 NOT_BY_A_PERSON = r"Reason=TimeLimit|ExitCode=0:[19]\b"
 HANDED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "SLURM_CONF")
+
+AT_ONCE_S = 2.0  # a slurmctld that answers does so in 0.03 s
+FORGOTTEN_S = 1.0  # an answer that nobody wanted for so long says nothing of now
 
 
 class Slurm:
@@ -213,3 +216,37 @@ def succeed(folder: Folder, record: Record, lost: Sequence[str]) -> Tuple[str, s
     """A successor away from the lost hosts; on any host when there are not enough others."""
     job_id, said = submit(folder, record, (f"--exclude={','.join(lost)}",)) if lost else ("", "")
     return (job_id, said) if job_id else submit(folder, record, ())
+
+
+class Reach:
+    """One question at a time: a command, and the words of a good answer."""
+
+    def __init__(self, command: Sequence[str], words: str, limit_s: float = AT_ONCE_S) -> None:
+        self._command, self._words, self._limit_s = list(command), words, limit_s
+        self._asked: Optional[Process] = None
+        self._until = 0.0
+
+    def answer(self) -> Optional[bool]:
+        """Ask, if nobody has; None while it is open, and no for what comes too late."""
+        now = time.monotonic()
+        if self._asked and now > self._until + FORGOTTEN_S:
+            self._end()
+        if not self._asked:
+            try:
+                self._asked = start(self._command, stdout=PIPE, stderr=DEVNULL)
+            except OSError:
+                return False
+            self._until = now + self._limit_s
+        if self._asked.poll() is None and now < self._until:
+            return None
+        return self._words in self._end()
+
+    def _end(self) -> str:
+        """What it has said; who is still at it is ended, and has said nothing."""
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return ""
+        open_still = asked.poll() is None
+        asked.kill()
+        said: bytes = asked.communicate()[0]
+        return "" if open_still else said.decode(errors="replace")

@@ -51,7 +51,13 @@ def keep(model: nn.Module, target: Path, *, base: str, rank: int, alpha: float, 
     weights.save(learned, target, dtype=torch.float32, rank=own, stem="adapter_model")
     if own == 0:
         told = {
-            "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": base, "r": rank,
-            "lora_alpha": alpha, "lora_dropout": 0.0, "bias": "none", "target_modules": list(MATRICES),
-        }  # fmt: skip
+            "peft_type": "LORA",
+            "task_type": "CAUSAL_LM",
+            "base_model_name_or_path": base,
+            "r": rank,
+            "lora_alpha": alpha,
+            "lora_dropout": 0.0,
+            "bias": "none",
+            "target_modules": list(MATRICES),
+        }
         (target / "adapter_config.json").write_text(json.dumps(told, indent=2) + "\n")

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterwright.onhost.supervisor.copies.choice import choose
+from clusterwright.onhost.supervisor.copies.recall import choose
 
 HOSTS = ("a", "b", "c")
 

@@ -8,7 +8,7 @@ import pytest
 
 PROGRAM = """
 import atexit, sys, threading, time
-from clusterwright.onhost.supervisor.host.leaving import leave
+from clusterwright.onhost.supervisor.host.rank import leave
 
 class Heavy:
     def __del__(self):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from clusterwright.onhost.supervisor.host.patience import LONGEST_S, STILL_S, Patience, work
+from clusterwright.onhost.supervisor.host.ranks import LONGEST_S, STILL_S, Patience, work
 
 HALF = STILL_S / 2
 

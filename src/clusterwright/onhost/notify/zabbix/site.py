@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import ssl
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
+from clusterwright.onhost.lib.files import write_atomic
 from clusterwright.onhost.notify.settings import Settings
-from clusterwright.onhost.notify.zabbix import values, wire
-from clusterwright.onhost.notify.zabbix.told import Told
+from clusterwright.onhost.notify.words import cut, plain
+from clusterwright.onhost.notify.zabbix import wire
 
 WAIT_S = 2.0  # for whoever speaks to the server; who waits longer is asked to come again
+
+Alert = Mapping[str, Any]
+_MOST_LINE = 2000  # bytes; Zabbix takes 65536 of a text, and shows 2048 of a problem's name
+_MOST_NAME = 250  # of a tag
+_WORDS = ("summary", "description", "mend", "runbook_url")
 
 
 class RefusedError(Exception):
@@ -28,7 +38,7 @@ class Site:
         self._tls, self._gone_s = reached.get("tls"), settings.gone_s
         self._gone_since: dict[str, float] = {}
 
-    def tell(self, alerts: Iterable[values.Alert]) -> None:
+    def tell(self, alerts: Iterable[Alert]) -> None:
         """Alertmanager's alerts, those that fire and those that are over.
 
         Raises:
@@ -71,14 +81,14 @@ class Site:
             said = getattr(why, "strerror", None) or str(why) or type(why).__name__
             raise RefusedError(f"{self.name}: {self.server}: {said}") from None
 
-    def _batches(self, alerts: Iterable[values.Alert]) -> dict[str, dict[str, str]]:
+    def _batches(self, alerts: Iterable[Alert]) -> dict[str, dict[str, str]]:
         """By item, by fingerprint: values that the server has not had."""
         found: dict[str, dict[str, str]] = {}
         for one in alerts:
-            print_ = values.fingerprint(one)
-            key = one.get("key") or self.told.open.get(print_) or values.key(one, self.known)
+            print_ = fingerprint(one)
+            key = one.get("key") or self.told.open.get(print_) or item_key(one, self.known)
             if one.get("status") == "resolved" or print_ not in self.told.open:
-                found.setdefault(key, {})[print_] = values.value(one)
+                found.setdefault(key, {})[print_] = item_value(one)
         return found
 
     def _send_batch(self, key: str, batch: Mapping[str, str]) -> None:
@@ -114,3 +124,59 @@ class Site:
 def sites(settings: Settings) -> dict[str, Site]:
     """Every Zabbix that is told, by name."""
     return {name: Site(settings, name) for name in settings.zabbix}
+
+
+class Told:
+    """Fingerprints of alerts that the server has taken as firing, and their items."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.lock = path, threading.Lock()  # the lock is held by who speaks to the server
+        self.open = _read(path)
+
+    def keep(self) -> None:
+        """Onto the disk; where that is full, it is known until the program ends."""
+        try:
+            write_atomic(self.path, json.dumps(self.open))
+        except OSError as why:
+            print(f"{self.path}: {why.strerror}; after a restart, problems may be told twice", flush=True)
+
+
+def _read(path: str) -> dict[str, str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            said = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as why:
+        print(f"{path} cannot be read ({type(why).__name__}); what is open may be told twice", flush=True)
+        return {}
+    if not isinstance(said, dict):
+        return {}
+    return {print_: key for print_, key in said.items() if isinstance(key, str)}
+
+
+def item_key(alert: Alert, known: Collection[str]) -> str:
+    """Its item; alerts that the template does not know share one for each severity."""
+    labels = alert.get("labels") or {}
+    name, level = labels.get("alertname", ""), labels.get("severity", "")
+    if name in known:
+        return f"clusterwright.alert[{name}]"
+    return f"clusterwright.other[{level if level in ('critical', 'info') else 'warning'}]"
+
+
+def fingerprint(alert: Alert) -> str:
+    """Alertmanager's, which is the same as long as its labels are; our own where it gives none."""
+    if alert.get("fingerprint"):
+        return str(alert["fingerprint"])[:_MOST_NAME]
+    labels = sorted((alert.get("labels") or {}).items())
+    return hashlib.sha256(repr(labels).encode()).hexdigest()[:16]
+
+
+def item_value(alert: Alert) -> str:
+    """What opens a problem, or closes it."""
+    word = "OK" if alert.get("status") == "resolved" else "PROBLEM"
+    labels, words = alert.get("labels") or {}, alert.get("annotations") or {}
+    lines = [cut(plain(words.get(name, "")), _MOST_LINE) for name in _WORDS]
+    lines[0] = lines[0] or plain(labels.get("alertname", ""))
+    where = [cut(plain(labels.get(name, "")), _MOST_NAME) for name in ("node", "incident")]
+    return "\n".join([word, fingerprint(alert), *where, *lines])

@@ -1,7 +1,7 @@
 """State that outlives the ranks: the memory that this host's agent keeps, sends on, and hands out.
 
 Each local rank copies its part of the state into memory of the agent's, which the next host of the generation gets
-too. The decision which of it the next generation begins with is choice.py's.
+too. The decision which of it the next generation begins with is recall.py's.
 """
 
 from __future__ import annotations

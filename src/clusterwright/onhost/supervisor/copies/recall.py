@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Dict, Mapping, Optional, Sequence
+from dataclasses import dataclass
+from typing import Dict, Mapping, Optional, Sequence, Set, Tuple
 
-from clusterwright.onhost.supervisor.copies.choice import Choice, choose
 from clusterwright.onhost.supervisor.peers import Peer
 from clusterwright.onhost.supervisor.wire import Message
 
@@ -28,3 +28,51 @@ def told(here: Mapping[str, Peer], hosts: Sequence[str], found: Optional[Choice]
         if after != host and after in places:
             following[host] = list(places[after])
     return {"memory": found.message(places) if found else None, "next": following}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A set of parts that is whole, and for each rank the hosts that hold its part."""
+
+    generation: int
+    step: int
+    world_size: int
+    holders: Tuple[Tuple[str, ...], ...]
+
+    def message(self, places: Mapping[str, Tuple[str, int]]) -> Message:
+        """What agents are told, given where each host hands out its parts."""
+        return {
+            "generation": self.generation,
+            "step": self.step,
+            "world_size": self.world_size,
+            "places": [[list(places[host]) for host in hosts] for hosts in self.holders],
+        }
+
+
+def choose(reports: Mapping[str, Message], newest_on_disk: int = -1) -> Optional[Choice]:
+    """The newest step of which every rank's part is held; None when the disk has a newer one, or there is none.
+
+    Parts of different steps, generations or numbers of ranks never mix. What a generation made beyond the step at
+    which a later one resumed is of a history that was left, also on a host that has not heard of it.
+    """
+    fence = (0, 0)
+    sets: Dict[Tuple[int, int, int], Dict[int, Set[str]]] = {}
+    for host, report in reports.items():
+        generation, step = report["fence"]
+        fence = max(fence, (generation, step))
+        for generation, step, world_size, rank in report["parts"]:
+            holders = sets.setdefault((step, generation, world_size), {})
+            holders.setdefault(rank, set()).add(host)
+    for (step, generation, world_size), ranks in sorted(sets.items(), reverse=True):
+        void = generation < fence[0] and step > fence[1]
+        if not void and step >= newest_on_disk and ranks.keys() >= set(range(world_size)):
+            holders_of = tuple(_spread(ranks[rank], rank) for rank in range(world_size))
+            return Choice(generation, step, world_size, holders_of)
+    return None
+
+
+def _spread(hosts: Set[str], rank: int) -> Tuple[str, ...]:
+    """So that not all ranks' parts are read from the same host."""
+    ordered = sorted(hosts)
+    first = rank % len(ordered)
+    return tuple(ordered[first:] + ordered[:first])

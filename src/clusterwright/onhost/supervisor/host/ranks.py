@@ -14,9 +14,8 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
-from clusterwright.onhost.supervisor.host import available, logs, processes, wake
+from clusterwright.onhost.supervisor.host import available, processes, wake
 from clusterwright.onhost.supervisor.host.generation import Generation, variables
-from clusterwright.onhost.supervisor.host.patience import Patience
 from clusterwright.onhost.supervisor.wire import Message
 
 KILL_S = 3.0  # shorter than the shortest sensible silence, since no beat is sent meanwhile
@@ -31,8 +30,16 @@ F_SETPIPE_SZ, ORDERS_BYTES = (
     1031,
     1 << 20,
 )  # fcntl(2); orders for 128 ranks fit in while torch is being imported
-
 HOST = "clusterwright.onhost.supervisor.host"
+MOST_BYTES = 256 << 20  # of one file; 100 MB/s fill a terabyte in three hours
+KEPT_BYTES = 1 << 20  # of the beginning, and of the end
+
+# An import that waits for the network is alive when a byte arrives in this time, and one that computes when it gets
+# a hundredth of a second of a processor: at a load of 30, two of them, it got one each third of a second.
+STILL_S = 30.0
+LONGEST_S = (
+    1800.0  # an import that works for ever: half an hour is beyond any file system that can be trained from
+)
 
 
 class Ranks:
@@ -178,7 +185,7 @@ class Ranks:
         if time.monotonic() >= self._logs_seen + LOOK_AT_LOGS_S:
             self._logs_seen = time.monotonic()
             for log in self._logs:
-                logs.cut(log)
+                cut_log(log)
             if self._place:
                 self.prepare_store(*self._place)
         if time.monotonic() >= self._again_at:
@@ -264,3 +271,64 @@ class Ranks:
             self._start_cold(order)
         what = "ranks start" if "rank" in self._forks else "stores start"
         return [{"standby": {"why": f"the fork server {why}; {what} cold until it is back"}}]
+
+
+def cut_log(path: str, most: int = MOST_BYTES, kept: int = KEPT_BYTES) -> bool:
+    """Cut a log in place if it is larger: its beginning and its end stay; True when it was.
+
+    The rank appends to it meanwhile (O_APPEND); what it writes within this moment may be lost.
+    """
+    try:
+        file = os.open(path, os.O_RDWR | os.O_APPEND)
+    except OSError:
+        return False
+    try:
+        size = os.fstat(file).st_size
+        if size <= most:
+            return False
+        head, tail = os.pread(file, kept, 0), os.pread(file, kept, size - kept)
+        words = (
+            f"\n[clusterwright: {size - 2 * kept} bytes are left out here: a log is cut at {most}]\n".encode()
+        )
+        os.ftruncate(file, 0)
+        os.write(file, head + words + tail)
+    finally:
+        os.close(file)
+    return True
+
+
+class Patience:
+    """How long a process is waited for: while it gets on with its work, by the counts of the kernel (proc(5)).
+
+    One process at a time; `now` is the monotonic clock.
+    """
+
+    def __init__(self) -> None:
+        self._begun = self._moved = 0.0
+        self._done: Optional[Tuple[int, ...]] = None
+
+    def begin(self, now: float) -> None:
+        """From now on it is waited for."""
+        self._begun = self._moved = now
+        self._done = None
+
+    def over(self, pid: int, now: float) -> str:
+        """Why it is waited for no longer; empty while it works."""
+        done = work(pid)
+        if done != self._done:
+            self._done, self._moved = done, now
+        if now - self._moved > STILL_S:
+            return f"has done nothing for {STILL_S:.0f} s"
+        return f"has not been ready for {LONGEST_S:.0f} s" if now - self._begun > LONGEST_S else ""
+
+
+def work(pid: int) -> Optional[Tuple[int, ...]]:
+    """Processor time in ticks, of the user and the kernel, and bytes read; None for a process that is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            user, kernel = file.read().rpartition(b")")[2].split()[11:13]
+        with open(f"/proc/{pid}/io", "rb") as file:
+            read = file.readline().split()[1]
+    except (OSError, IndexError):
+        return None
+    return int(user), int(kernel), int(read)

@@ -18,7 +18,7 @@ TEMPLATE, GROUP = "Clusterwright", "Templates/Clusterwright"
 SENDERS = "{$CLUSTERWRIGHT.SENDERS}"
 ALIVE, SILENT_AFTER = "clusterwright.alive", "5m"
 FIRING, OVER = "PROBLEM", "OK"
-# A value's lines, from the first; onhost/notify/zabbix/values writes them.
+# A value's lines, from the first; onhost/notify/zabbix/site.py writes them.
 FINGERPRINT, NODE, INCIDENT, SUMMARY, MEND = 1, 2, 3, 4, 6
 _PRIORITY: dict[Severity, str] = {"critical": "HIGH", "warning": "WARNING", "info": "INFO"}
 _MOST_NAME = 255
