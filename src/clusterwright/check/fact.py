@@ -32,6 +32,11 @@ class Want:
         return self.host.group.role == "compute"
 
 
+def is_compute(want: Want) -> bool:
+    """True for a host that runs jobs."""
+    return want.is_compute
+
+
 @dataclass(frozen=True, slots=True)
 class Missing:
     """A fact that could not be read, and why, in the tool's own words."""

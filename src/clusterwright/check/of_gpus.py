@@ -19,6 +19,12 @@ def has_gpus(want: Want) -> bool:
     return want.host.group.gpus is not None
 
 
+def has_nvlink(want: Want) -> bool:
+    """True for a host of which the file says that NVLink joins its GPUs."""
+    gpus = want.host.group.gpus
+    return gpus is not None and gpus.nvlink
+
+
 def each_gpu(
     want: Want,
     have: Driver,

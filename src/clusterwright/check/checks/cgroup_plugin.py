@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import Want, is_compute
 from clusterwright.check.facts.cgroup_plugins import CgroupPlugins, cgroup_plugins
 from clusterwright.check.verdict import Verdict
 
 
-def _is_compute(want: Want) -> bool:
-    return want.is_compute
-
-
 @check(
     cgroup_plugins,
-    when=_is_compute,
+    when=is_compute,
     mend="take a Slurm that was built with D-Bus's development files (v2 needs them), or start the host with "
     "systemd.unified_cgroup_hierarchy=0; slurm.cgroup says which is meant",
 )

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect, skip
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import Want, is_compute
 from clusterwright.check.facts.governors import governors
 from clusterwright.check.verdict import Status, Verdict
-
-
-def _is_compute(want: Want) -> bool:
-    return want.is_compute
 
 
 def _as_is(want: Want) -> str:
@@ -18,7 +14,7 @@ def _as_is(want: Want) -> str:
 
 @check(
     governors,
-    when=_is_compute,
+    when=is_compute,
     unless=_as_is,
     mend="systemctl restart clusterwright-tuning; if it does not stay, another program sets it: see tuned-adm active",
 )

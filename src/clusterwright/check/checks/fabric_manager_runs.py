@@ -6,17 +6,13 @@ from clusterwright.check.expectation import check, expect, skip
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.fabric_manager import FabricManager, fabric_manager
 from clusterwright.check.facts.gpus import Driver, gpus
+from clusterwright.check.of_gpus import has_nvlink
 from clusterwright.check.verdict import Verdict
-
-
-def _has_links(want: Want) -> bool:
-    declared = want.host.group.gpus
-    return declared is not None and declared.nvlink
 
 
 @check(
     (fabric_manager, gpus),
-    when=_has_links,
+    when=has_nvlink,
     on=("deploy", "periodic", "burn-in", "boot"),
     mend="install nvidia-fabricmanager of exactly the driver's version, and systemctl enable --now it",
 )

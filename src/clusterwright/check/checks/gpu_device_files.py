@@ -5,16 +5,13 @@ from __future__ import annotations
 from clusterwright.check.expectation import check, expect
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.gpu_files import gpu_files
+from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Verdict
-
-
-def _has_gpus(want: Want) -> bool:
-    return want.host.group.gpus is not None
 
 
 @check(
     gpu_files,
-    when=_has_gpus,
+    when=has_gpus,
     on=("deploy", "periodic", "prolog", "boot"),
     mend="`dmesg | grep -i xid` for a GPU that is lost; `nvidia-modprobe -c 0` makes a missing file",
 )

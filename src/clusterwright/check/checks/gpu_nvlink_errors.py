@@ -7,19 +7,15 @@ from collections.abc import Iterator
 from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.nvlink_errors import nvlink_errors
+from clusterwright.check.of_gpus import has_nvlink
 from clusterwright.check.verdict import Status, Verdict
 
 _WANT = "no counter of CRC, replay or recovery that grows while we look (facebookresearch/gcm: zero)"
 
 
-def _has_links(want: Want) -> bool:
-    gpus = want.host.group.gpus
-    return gpus is not None and gpus.nvlink
-
-
 @check(
     nvlink_errors,
-    when=_has_links,
+    when=has_nvlink,
     on=("deploy", "periodic", "burn-in"),
     mend="drain the host when they go on: reset its GPUs, reseat the bridge or baseboard, see gpu_xids for 74",
 )

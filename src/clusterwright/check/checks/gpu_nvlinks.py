@@ -7,17 +7,13 @@ from collections.abc import Iterator
 from clusterwright.check.expectation import check, fault, fine
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.nvlinks import nvlinks
+from clusterwright.check.of_gpus import has_nvlink
 from clusterwright.check.verdict import Verdict
-
-
-def _has_links(want: Want) -> bool:
-    gpus = want.host.group.gpus
-    return gpus is not None and gpus.nvlink
 
 
 @check(
     nvlinks,
-    when=_has_links,
+    when=has_nvlink,
     on=("deploy", "periodic", "burn-in", "boot"),
     mend="drain the host and reset all its GPUs; with NVSwitch restart nvidia-fabricmanager first; then repair",
 )

@@ -9,19 +9,16 @@ from clusterwright.check.fact import Want
 from clusterwright.check.facts.kernel_log import KernelLog, kernel_log
 from clusterwright.check.kernel.events import events
 from clusterwright.check.kernel.judge import Finding, judge
+from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
 
 _WANT = "no XID that asks for something (check/kernel/xids.toml)"
 _STATUS = {"fail": Status.FAIL, "warn": Status.WARN}
 
 
-def _has_gpus(want: Want) -> bool:
-    return want.host.group.gpus is not None
-
-
 @check(
     kernel_log,
-    when=_has_gpus,
+    when=has_gpus,
     on=("deploy", "periodic", "burn-in"),
     mend="what check/kernel/xids.toml says of the number; `journalctl -k -b | grep -i xid` shows the lines",
 )

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import Want, is_compute
 from clusterwright.check.facts.slurmd_hardware import Hardware, slurmd_hardware
 from clusterwright.check.verdict import Verdict
-
-
-def _is_compute(want: Want) -> bool:
-    return want.is_compute
 
 
 def _in_lab(want: Want) -> str:
@@ -22,7 +18,7 @@ def _in_lab(want: Want) -> str:
 
 @check(
     slurmd_hardware,
-    when=_is_compute,
+    when=is_compute,
     unless=_in_lab,
     field="nodes.{group}.cpus",
     mend="see the BIOS for cores or threads switched off, or correct `cpus` in the cluster file",

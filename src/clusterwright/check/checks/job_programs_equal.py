@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from clusterwright.check.expectation import check, expect, most_common
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import is_compute
 from clusterwright.check.facts.job_programs import Program, job_programs
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
@@ -15,14 +15,10 @@ _WANT = f"{', '.join(PROGRAMS)} in /etc/slurm/clusterwright, as on most hosts of
 _NONE = Program("", runnable=False)
 
 
-def _is_compute(want: Want) -> bool:
-    return want.is_compute
-
-
 @check(
     job_programs,
     together=True,
-    when=_is_compute,
+    when=is_compute,
     mend="apply the cluster file again; Slurm drains a host whose prolog is missing or fails at its next job",
 )
 def job_programs_equal(cluster: Cluster, have: Mapping[str, dict[str, Program]]) -> Iterator[Verdict]:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import Want, is_compute
 from clusterwright.check.facts.slurmd_limits import UNLIMITED, slurmd_limits
 from clusterwright.check.verdict import Verdict
 
 _NAME = "Max locked memory"
-
-
-def _is_compute(want: Want) -> bool:
-    return want.is_compute
 
 
 def _in_lab(want: Want) -> str:
@@ -20,7 +16,7 @@ def _in_lab(want: Want) -> str:
 
 @check(
     slurmd_limits,
-    when=_is_compute,
+    when=is_compute,
     unless=_in_lab,
     mend="LimitMEMLOCK=infinity in slurmd's unit, then systemctl restart slurmd",
 )

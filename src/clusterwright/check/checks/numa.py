@@ -6,18 +6,14 @@ from collections.abc import Iterator
 
 from clusterwright.check.bios import in_lab, of_guest, page
 from clusterwright.check.expectation import check, fault, fine
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import Want, is_compute
 from clusterwright.check.facts.board import Board, board
 from clusterwright.check.verdict import Status, Verdict
 
 
-def _is_compute(want: Want) -> bool:
-    return want.is_compute
-
-
 @check(
     board,
-    when=_is_compute,
+    when=is_compute,
     unless=in_lab,
     field="nodes.{group}.firmware.numa_per_socket",
     mend="set NUMA nodes per socket in the BIOS",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from clusterwright.check.bios import in_lab, of_guest, page
 from clusterwright.check.expectation import check, fault, fine
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import Want, is_compute
 from clusterwright.check.facts.board import Board, Device, board
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.units import GB
@@ -18,13 +18,9 @@ _OLD, _OLD_CODED = 8.0, 0.8  # likewise 4.2.1: 8b/10b below that
 _NONE, _STRANGE = 0, 255  # what sysfs prints for a link that is down, or not there
 
 
-def _is_compute(want: Want) -> bool:
-    return want.is_compute
-
-
 @check(
     board,
-    when=_is_compute,
+    when=is_compute,
     unless=in_lab,
     on=("deploy", "periodic", "burn-in"),
     mend="drain the host; reseat the card or its riser",

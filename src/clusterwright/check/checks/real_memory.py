@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import Want, is_compute
 from clusterwright.check.facts.slurmd_hardware import Hardware, slurmd_hardware
 from clusterwright.check.verdict import Verdict
 from clusterwright.provision.render.slurm_nodes import usable_memory_mib
 from clusterwright.units import MiB
-
-
-def _is_compute(want: Want) -> bool:
-    return want.is_compute
 
 
 def _in_lab(want: Want) -> str:
@@ -20,7 +16,7 @@ def _in_lab(want: Want) -> str:
 
 @check(
     slurmd_hardware,
-    when=_is_compute,
+    when=is_compute,
     unless=_in_lab,
     mend="`dmidecode -t memory` shows a module that is missing; else lower `memory` in the cluster file",
 )

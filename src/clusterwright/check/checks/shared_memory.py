@@ -5,12 +5,9 @@ from __future__ import annotations
 from clusterwright.check.expectation import check, expect, unknown
 from clusterwright.check.fact import Want
 from clusterwright.check.facts.disks import Space, disks
+from clusterwright.check.of_gpus import has_gpus
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.units import GiB
-
-
-def _has_gpus(want: Want) -> bool:
-    return want.host.group.gpus is not None
 
 
 def _in_lab(want: Want) -> str:
@@ -19,7 +16,7 @@ def _in_lab(want: Want) -> str:
 
 @check(
     disks,
-    when=_has_gpus,
+    when=has_gpus,
     unless=_in_lab,
     mend="`mount -o remount,size=SIZE /dev/shm`, and the same in /etc/fstab; containers need --shm-size",
 )

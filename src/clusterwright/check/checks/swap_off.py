@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from clusterwright.check.expectation import check, expect, skip
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import Want, is_compute
 from clusterwright.check.facts.memory import Memory, memory
 from clusterwright.check.facts.swaps import Swaps, swaps
 from clusterwright.check.verdict import Status, Verdict
 from clusterwright.units import GiB
-
-
-def _is_compute(want: Want) -> bool:
-    return want.is_compute
 
 
 def _in_lab(want: Want) -> str:
@@ -20,7 +16,7 @@ def _in_lab(want: Want) -> str:
 
 @check(
     (memory, swaps),
-    when=_is_compute,
+    when=is_compute,
     unless=_in_lab,
     mend="apply the cluster file again: it switches swap off and masks swap.target; mend /etc/fstab by hand",
 )

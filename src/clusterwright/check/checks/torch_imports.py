@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clusterwright.check.expectation import check, expect, most_common
-from clusterwright.check.fact import Want
+from clusterwright.check.fact import is_compute
 from clusterwright.check.facts.torch_import import Torch, torch_import
 from clusterwright.check.verdict import Verdict
 from clusterwright.config.cluster import Cluster
 
 
-def _is_compute(want: Want) -> bool:
-    return want.is_compute
-
-
 @check(
     torch_import,
     together=True,
-    when=_is_compute,
+    when=is_compute,
     mend="run `PYTHON -c 'import torch'` on the host; the environment has to be the same on all of them",
 )
 def torch_imports(cluster: Cluster, have: Mapping[str, Torch]) -> list[Verdict]:

@@ -10,6 +10,8 @@ import struct
 import sys
 from typing import Any, Dict, Iterator, List, Optional, Set
 
+from clusterwright.onhost.lib.sysfs import listed, read
+
 KINDS = {
     "0300": "gpu",
     "0302": "gpu",
@@ -23,23 +25,6 @@ GPU_MAKERS = ("10de", "1002")  # NVIDIA, AMD; boards have a display controller o
 PORTS = {0x4: "root", 0x5: "up", 0x6: "down"}  # PCI Express capability, device/port type
 EXPRESS, ACS, RESIZABLE = 0x10, 0x0D, 0x15
 HEADER, MORE, WHOLE = 64, 0x100, 4096  # where the header, the capabilities and the extended ones end
-
-
-def read(*place: str) -> str:
-    """A file's text, or nothing."""
-    try:
-        with open(os.path.join(*place), encoding="ascii", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def listed(*place: str) -> List[str]:
-    """What is in a folder."""
-    try:
-        return sorted(os.listdir(os.path.join(*place)))
-    except OSError:
-        return []
 
 
 def config(place: str) -> bytes:
@@ -175,6 +160,3 @@ def main() -> None:
         "devices": list(devices(tree)),
     }  # fmt: skip
     sys.stdout.write(json.dumps({**told, **processor(tree)}) + "\n")
-
-
-main()

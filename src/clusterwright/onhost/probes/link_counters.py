@@ -12,6 +12,7 @@ import time
 from typing import Any, Dict, List, Optional, Tuple
 
 from clusterwright.onhost.lib.files import write_atomic
+from clusterwright.onhost.lib.sysfs import listed, number
 
 KEPT, TREE = "/run/clusterwright/link-counters.json", "/sys/class"
 KEPT_S, MOST_S = 3600.0, 86400.0  # how long a reading is compared with; one older than that is another story
@@ -24,23 +25,6 @@ OF_PORT = (
     "hw_counters/local_ack_timeout_err", "hw_counters/rnr_nak_retry_err", "hw_counters/roce_slow_restart",
     "hw_counters/out_of_sequence",
 )  # fmt: skip
-
-
-def number(path: str) -> Optional[int]:
-    """What a counter says, or None for one that is not there."""
-    try:
-        with open(path, encoding="ascii") as file:
-            return int(file.read())
-    except (OSError, ValueError):
-        return None
-
-
-def listed(path: str) -> Any:
-    """What is in a folder."""
-    try:
-        return sorted(os.listdir(path))
-    except OSError:
-        return []
 
 
 def reading(tree: str) -> Dict[str, Any]:

@@ -9,26 +9,11 @@ import os
 import sys
 from typing import Any, Dict, List
 
+from clusterwright.onhost.lib.sysfs import listed, read
+
 TREE, FILES = "/sys/class/infiniband", "/dev/infiniband"
 MOST_GIDS = 32  # a RoCE port has up to 256 entries; ours are among the first
 NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
-
-
-def read(*place: str) -> str:
-    """A file's text, or nothing: some entries answer with an error when they are not in use."""
-    try:
-        with open(os.path.join(*place), encoding="ascii", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def listed(*place: str) -> List[str]:
-    """What is in a folder, numbers in their order."""
-    try:
-        return sorted(os.listdir(os.path.join(*place)), key=lambda name: (len(name), name))
-    except OSError:
-        return []
 
 
 def gids(port: str) -> List[Dict[str, str]]:
@@ -61,6 +46,3 @@ def main() -> None:
     ports = [one(tree, device, number) for device in listed(tree) for number in listed(tree, device, "ports")]
     verbs = [name for name in listed(files) if name.startswith("uverbs")]
     sys.stdout.write(json.dumps({"ports": ports, "verbs": len(verbs)}) + "\n")
-
-
-main()

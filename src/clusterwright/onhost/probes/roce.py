@@ -9,18 +9,10 @@ import sys
 from typing import Dict
 
 from clusterwright.onhost.lib import processes
+from clusterwright.onhost.lib.sysfs import read
 
 PORTS, ROOT = "/etc/clusterwright/rdma-ports", ""
 LIMIT_S = 3
-
-
-def read(path: str) -> str:
-    """A file's text, or nothing."""
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
 
 
 def said(*argv: str) -> str:

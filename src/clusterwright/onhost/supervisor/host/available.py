@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import List, Optional
+from typing import List
+
+from clusterwright.onhost.lib.sysfs import number
 
 V1, V2 = "/sys/fs/cgroup/memory", "/sys/fs/cgroup"
 
@@ -37,17 +39,9 @@ def _above(root: str, path: str, limit: str, usage: str) -> List[int]:
     found = []
     while True:
         folder = root + path.rstrip("/")
-        most, used = _number(os.path.join(folder, limit)), _number(os.path.join(folder, usage))
+        most, used = number(os.path.join(folder, limit)), number(os.path.join(folder, usage))
         if most is not None and used is not None:
             found.append(most - used)
         if path in ("", "/"):
             return found
         path = os.path.dirname(path)
-
-
-def _number(path: str) -> Optional[int]:
-    try:
-        with open(path, encoding="ascii") as file:
-            return int(file.read())
-    except (OSError, ValueError):  # not there, or `max`
-        return None
