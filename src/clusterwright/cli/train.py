@@ -242,9 +242,6 @@ def asked(words: Sequence[str], typed: Typed, cluster: Path | None) -> Asked:
     Raises:
         WrightError: everything that is wrong with it.
     """
-    from clusterwright.config.load import load_cluster
-    from clusterwright.launch.words import fields
-
     file = Path(words[0])
     if file.suffix in (".yaml", ".yml"):
         if len(words) > 1:
@@ -253,6 +250,9 @@ def asked(words: Sequence[str], typed: Typed, cluster: Path | None) -> Asked:
                 "train-words", f"behind {file} there is `{words[1]}`", mend, exit_code=EXIT_USAGE
             )
         return _of_file(file, typed, cluster)
+    from clusterwright.config.load import load_cluster
+    from clusterwright.launch.words import fields
+
     where = load_cluster(cluster) if cluster else None
     found = {
         "time": f"{_usual(where, typed)}s",

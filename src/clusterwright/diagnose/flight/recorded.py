@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from clusterwright.diagnose.flight.compare import compared
-from clusterwright.diagnose.flight.dump import Dump, dump
 from clusterwright.diagnose.reading.source import Source, of_text, reading
+
+if TYPE_CHECKING:
+    from clusterwright.diagnose.flight.dump import Dump
 
 # As torch names them by itself, and as our runtime does; the number is the rank.
 NAME = re.compile(r"(?:^|/)(?:nccl-|[\w.-]*rank[_-]?)(?P<rank>\d+)(?:\.(?:pickle|pkl|json|bin))?$")
@@ -24,12 +26,18 @@ def recorded(sources: Iterable[Source]) -> list[Source]:
             dumps[int(match["rank"])] = found
         else:
             rest.append(source)
+    if not dumps:
+        return rest
+    from clusterwright.diagnose.flight.compare import compared
+
     lines = compared(dumps)
     return [*rest, of_text("flight recorder", "\n".join(lines), kind="flight")] if lines else rest
 
 
 def _dump(source: Source) -> Dump | None:
     """Nothing where it is a log that is only named like one."""
+    from clusterwright.diagnose.flight.dump import dump
+
     try:
         with reading(source) as stream:
             data = stream.read(MOST_BYTES + 1)
