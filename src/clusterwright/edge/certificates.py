@@ -99,9 +99,18 @@ def _authority(place: Path, now: float) -> None:
     with tempfile.TemporaryDirectory(dir=place) as scratch:
         made = [Path(scratch) / "key", Path(scratch) / "crt"]
         _openssl(
-            "req", "-x509", *_CURVE, "-keyout", str(made[0]), "-out", str(made[1]),
-            "-days", str(AUTHORITY_DAYS), "-subj", f"/CN=clusterwright {secrets.token_hex(4)}",
-        )  # fmt: skip
+            "req",
+            "-x509",
+            *_CURVE,
+            "-keyout",
+            str(made[0]),
+            "-out",
+            str(made[1]),
+            "-days",
+            str(AUTHORITY_DAYS),
+            "-subj",
+            f"/CN=clusterwright {secrets.token_hex(4)}",
+        )
         rename(made[0], key, durable=True)
         rename(made[1], certificate, durable=True)
 
@@ -113,10 +122,26 @@ def _issue(place: Path, name: str, names: str) -> None:
         config.write_text(_EXTENSIONS.format(name=name, names=names))
         _openssl("req", "-new", *_CURVE, "-config", str(config), "-keyout", f"{scratch}/key", "-out", wish)
         _openssl(
-            "x509", "-req", "-in", wish, "-CA", str(place / "ca.crt"), "-CAkey", str(place / "ca.key"),
-            "-set_serial", str(secrets.randbits(127) + 1), "-days", str(DAYS), "-sha256",
-            "-extfile", str(config), "-extensions", "own", "-out", f"{scratch}/crt",
-        )  # fmt: skip
+            "x509",
+            "-req",
+            "-in",
+            wish,
+            "-CA",
+            str(place / "ca.crt"),
+            "-CAkey",
+            str(place / "ca.key"),
+            "-set_serial",
+            str(secrets.randbits(127) + 1),
+            "-days",
+            str(DAYS),
+            "-sha256",
+            "-extfile",
+            str(config),
+            "-extensions",
+            "own",
+            "-out",
+            f"{scratch}/crt",
+        )
         for end in ("key", "crt"):
             Path(scratch, end).chmod(0o600)
             rename(Path(scratch, end), place / f"{name}.{end}", durable=False)

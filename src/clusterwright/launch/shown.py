@@ -63,9 +63,12 @@ def _launcher(job: Job, cluster: Cluster) -> dict[str, str]:
     network = "the interface in " + str((cluster.networks.compute or cluster.networks.management).subnet)
     threads = "$SLURM_CPUS_PER_TASK" if is_plain(job) else "CPUs of the job on the host / ranks"
     return {
-        "NCCL_SOCKET_IFNAME": network, "GLOO_SOCKET_IFNAME": network, "OMP_NUM_THREADS": threads,
-        "MASTER_ADDR": "the first host's address in the compute network", "MASTER_PORT": "a free port",
-    }  # fmt: skip
+        "NCCL_SOCKET_IFNAME": network,
+        "GLOO_SOCKET_IFNAME": network,
+        "OMP_NUM_THREADS": threads,
+        "MASTER_ADDR": "the first host's address in the compute network",
+        "MASTER_PORT": "a free port",
+    }
 
 
 def _order(name: str) -> tuple[int, str]:

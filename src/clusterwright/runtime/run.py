@@ -167,9 +167,16 @@ class Run(Services):
             if tokens is not None:
                 more["tokens"] = tokens
             self._log.soon(
-                "step", step=self.completed, loss=value, seconds=seconds, epoch=epoch,
-                busy=self._boundary.busy_s, **self._boundary.waited, **self._boundary.exposed.said(), **more,
-            )  # fmt: skip
+                "step",
+                step=self.completed,
+                loss=value,
+                seconds=seconds,
+                epoch=epoch,
+                busy=self._boundary.busy_s,
+                **self._boundary.waited,
+                **self._boundary.exposed.said(),
+                **more,
+            )
         for each in samplers:
             each.advance()
         self._progress.stepped(self.completed)

@@ -61,9 +61,10 @@ def sort(text: str, wanted: Iterable[str]) -> Hosts:
     nodes = {name: node for name, node in parse_sinfo(text).items() if not only or name in only}
     coming = {name for name, node in nodes.items() if _is_coming(node.state)}
     away = {
-        name: node.record["State"] for name, node in nodes.items()
+        name: node.record["State"]
+        for name, node in nodes.items()
         if name not in coming and (node.state.is_power_saving or not node.state.is_available)
-    }  # fmt: skip
+    }
     free = tuple(name for name, node in nodes.items() if node.state.text == "IDLE")
     busy = tuple(name for name in nodes if name not in away and name not in free)
     ending = tuple(name for name in busy if name in coming or nodes[name].state.activity == "completing")
@@ -153,10 +154,15 @@ def _folder(cluster: Cluster, clock: Clock) -> str:
 def _submit(cluster: Cluster, remote: Remote, hosts: Sequence[str], wish: Wish, folder: str) -> str:
     """The folder, the programs, the script in it, and sbatch, in one ssh; the id of the job."""
     text = script(
-        cluster, hosts, folder,
-        limit_s=min(JOB_LIMIT_S + wish.lasts_s, cluster.partitions[wish.partition or partition_of(cluster)].max_time),
-        partition=wish.partition or partition_of(cluster), reservation=wish.reservation,
-    )  # fmt: skip
+        cluster,
+        hosts,
+        folder,
+        limit_s=min(
+            JOB_LIMIT_S + wish.lasts_s, cluster.partitions[wish.partition or partition_of(cluster)].max_time
+        ),
+        partition=wish.partition or partition_of(cluster),
+        reservation=wish.reservation,
+    )
     files = {"job.sh": text, **{f"programs/{name}.py": bench_program(name) for name in PROGRAMS}}
     stdin = "".join(base64.b64encode(each.encode()).decode() + "\n" for each in files.values())
     fill = "".join(f'IFS= read -r text && printf %s "$text" | base64 -d > {file} && ' for file in files)
@@ -186,9 +192,10 @@ def _started(stage: JobStage, wish: Wish, clock: Clock) -> None:
             return
         if not is_pending(state) and state not in ("CONFIGURING", "UNKNOWN"):
             raise WrightError.of(
-                "bench-job-ended", f"Slurm's job {stage.job} of the bench is {state.lower()}",
+                "bench-job-ended",
+                f"Slurm's job {stage.job} of the bench is {state.lower()}",
                 f"see why: scontrol show job {stage.job}",
-            )  # fmt: skip
+            )
         if clock.monotonic() >= until:
             others = [j for j in slurm.queue(stage.remote, stage.control) if j.id != stage.job]
             raise _busy(fold(list(stage.names)), holders(others, stage.names), fields["Reason"], wish)

@@ -116,9 +116,12 @@ class JobStage:
     def _conduct(self, parts: Mapping[str, Part]) -> Any:
         limit_s = max(part.limit_s for part in parts.values()) + GRACE_S
         asked = {
-            "folder": self.folder, "name": f"{self.orders:05}", "limit_s": limit_s, "job": self.job,
+            "folder": self.folder,
+            "name": f"{self.orders:05}",
+            "limit_s": limit_s,
+            "job": self.job,
             "order": {"parts": {host: asdict(part) for host, part in parts.items()}},
-        }  # fmt: skip
+        }
         done = Host(self.remote, self.control).run_as(
             self.user,
             program_command(),

@@ -99,6 +99,9 @@ def fitting(facts: Facts, wanted: Need, *, now: bool) -> list[str]:
     """Nodes that have what is asked: now, or if they were empty and up."""
     among = {name: node for name, node in facts.nodes.items() if not facts.wanted or name in facts.wanted}
     return [
-        name for name, node in among.items()
-        if not lacks(wanted, free(node) if now else has(node), node if now else Record(dict(node) | {"CPUAlloc": "0"}))
-    ]  # fmt: skip
+        name
+        for name, node in among.items()
+        if not lacks(
+            wanted, free(node) if now else has(node), node if now else Record(dict(node) | {"CPUAlloc": "0"})
+        )
+    ]

@@ -57,11 +57,15 @@ def read(environ: Mapping[str, str], *, starts_ranks: bool = False) -> Place:
     rank = int(environ[found[0]]) if found else 0
     host = int(environ.get("SLURM_NODEID", "0")) if starts_ranks else rank // ranks
     return Place(
-        hosts, host, ranks, address or environ.get("MASTER_ADDR", hosts[0]),
+        hosts,
+        host,
+        ranks,
+        address or environ.get("MASTER_ADDR", hosts[0]),
         int(port or environ.get("MASTER_PORT", "29500")),
         -1 if starts_ranks else (int(environ[found[1]]) if found else 0),
-        environ.get("SLURM_JOB_ID", "0"), _parallel(environ),
-    )  # fmt: skip
+        environ.get("SLURM_JOB_ID", "0"),
+        _parallel(environ),
+    )
 
 
 def _parallel(environ: Mapping[str, str]) -> Tuple[Tuple[str, Any], ...]:

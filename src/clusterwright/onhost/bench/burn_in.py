@@ -79,12 +79,17 @@ def main() -> None:
         sample(heat)
         time.sleep(SAMPLE_S)
     whole = max(1, int(given["seconds"] / given["slice_s"]))
-    json.dump({
-        "rates": {each.name: [much / given["slice_s"] for much in each.done[:whole]] for each in loads},
-        "wrong": {each.name: each.wrong[:5] for each in loads if each.wrong},
-        "broken": {each.name: each.broken for each in loads if each.broken},
-        "sums": sums, "heat": heat, "pair": end_pair(pair, given),
-    }, sys.stdout)  # fmt: skip
+    json.dump(
+        {
+            "rates": {each.name: [much / given["slice_s"] for much in each.done[:whole]] for each in loads},
+            "wrong": {each.name: each.wrong[:5] for each in loads if each.wrong},
+            "broken": {each.name: each.broken for each in loads if each.broken},
+            "sums": sums,
+            "heat": heat,
+            "pair": end_pair(pair, given),
+        },
+        sys.stdout,
+    )
 
 
 def chosen(given: Json, sums: Dict[str, int]) -> Iterator[Load]:

@@ -77,10 +77,17 @@ def one(kind: str, size: int, iterations: int, device: Any) -> Json:
     median = float(seconds.cpu().sort().values[iterations // 2])
     alg = count * 4 / median
     return {
-        "kind": kind, "size": count * 4, "count": count, "type": "float",
-        "redop": "sum" if "reduce" in kind else "none", "time_us": median * 1e6,
-        "algbw": alg / 1e9, "busbw": alg * bus_factor(kind, ranks) / 1e9, "wrong": int(total.item()), "ranks": ranks,
-    }  # fmt: skip
+        "kind": kind,
+        "size": count * 4,
+        "count": count,
+        "type": "float",
+        "redop": "sum" if "reduce" in kind else "none",
+        "time_us": median * 1e6,
+        "algbw": alg / 1e9,
+        "busbw": alg * bus_factor(kind, ranks) / 1e9,
+        "wrong": int(total.item()),
+        "ranks": ranks,
+    }
 
 
 def timed(run: Callable[..., None], tensors: Tensors, iterations: int, device: Any) -> List[float]:
@@ -179,16 +186,19 @@ def by_rank(whole: Any, ranks: int) -> Any:
 OPERATIONS = {
     "all_reduce": (made_sum, all_reduce, lambda t, _me, ranks: differing(t[0], ranks * (ranks + 1) / 2)),
     "all_reduce_pieces": (
-        made_pieces, all_reduce_pieces,
+        made_pieces,
+        all_reduce_pieces,
         lambda t, _me, ranks: sum(differing(each, ranks * (ranks + 1) / 2) for each in t),
     ),
     "all_gather": (made_gather, all_gather, lambda t, _me, ranks: differing(t[0], by_rank(t[0], ranks))),
     "reduce_scatter": (
-        made_scatter, reduce_scatter, lambda t, _me, ranks: differing(t[0], ranks * (ranks + 1) / 2),
+        made_scatter,
+        reduce_scatter,
+        lambda t, _me, ranks: differing(t[0], ranks * (ranks + 1) / 2),
     ),
     "broadcast": (made_sum, broadcast, lambda t, _me, _ranks: differing(t[0], 1.0)),
     "all_to_all": (made_all_to_all, all_to_all, lambda t, _me, ranks: differing(t[0], by_rank(t[0], ranks))),
-}  # type: Dict[str, Tuple[Any, Any, Any]]  # fmt: skip
+}  # type: Dict[str, Tuple[Any, Any, Any]]
 
 
 def carried() -> Dict[str, int]:

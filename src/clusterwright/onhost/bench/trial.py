@@ -65,9 +65,14 @@ def start(given: Json, local: int, run: str, said: Any) -> processes.Process:
     ours = {**place, **where, **here, **wires, **kept, "CLUSTERWRIGHT_CHECKPOINT_EVERY": NEVER}
     environment = {**os.environ, **{name: str(value) for name, value in ours.items()}}
     return processes.start(
-        ["bash", "-c", given["script"]], env=environment, cwd=given["workdir"] or run,
-        stdout=said, stderr=said, start_new_session=True, preexec_fn=die_with_parent,
-    )  # fmt: skip
+        ["bash", "-c", given["script"]],
+        env=environment,
+        cwd=given["workdir"] or run,
+        stdout=said,
+        stderr=said,
+        start_new_session=True,
+        preexec_fn=die_with_parent,
+    )
 
 
 def die_with_parent() -> None:
@@ -114,8 +119,9 @@ def why(ranks: List[processes.Process], said: str) -> str:
     last = said.strip().splitlines()[-1:] or ["it said nothing"]
     codes = ", ".join(str(rank.returncode) for rank in ranks)
     return "too few steps written (run.step of clusterwright.runtime), ranks ended with %s: %s\n" % (
-        codes, last[0],
-    )  # fmt: skip
+        codes,
+        last[0],
+    )
 
 
 if __name__ == "__main__":

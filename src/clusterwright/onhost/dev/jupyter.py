@@ -83,9 +83,10 @@ class Jupyter:
                 self.process = processes.start(argv, stdout=log, stderr=log, env=variables, cwd=root)
         except OSError as why:
             raise Trouble(
-                "dev-no-python", f"{python} does not run on this host: {why.strerror}",
+                "dev-no-python",
+                f"{python} does not run on this host: {why.strerror}",
                 "name a Python that every compute host has: software.python, or --python",
-            ) from why  # fmt: skip
+            ) from why
 
     def _comes_up(self) -> bool:
         """True when it answers with the token; False when its port was taken."""

@@ -212,9 +212,11 @@ class Waiting:
             tell(**{"job": self.job, **last[-1]})
             return 1
         tell(
-            "failed", code="dev-did-not-start", message=f"job {self.job} ended before it was up: {self.end()}",
+            "failed",
+            code="dev-did-not-start",
+            message=f"job {self.job} ended before it was up: {self.end()}",
             mend=f"see {self.session}/job.out",
-        )  # fmt: skip
+        )
         return 1
 
     def end(self) -> str:

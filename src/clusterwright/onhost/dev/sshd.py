@@ -113,7 +113,8 @@ def _told() -> str:
     """Sshd begins each login with a clean environment; what Slurm says of the job is put back."""
     names = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "TMPDIR")
     kept = {
-        name: text for name, text in os.environ.items()
+        name: text
+        for name, text in os.environ.items()
         if (name in names or name.startswith("SLURM_JOB")) and not set(text) & set('"\n\\')
-    }  # fmt: skip
+    }
     return " ".join(f'{name}="{text}"' for name, text in sorted(kept.items()))

@@ -21,10 +21,25 @@ LONGEST = 1 << 20  # bytes of a line; those of the runtime have some hundred
 FIRST, LAST = 20, 60  # steps of each generation: a step says what all before it took (history.py)
 MOST = 20_000  # other events of a run, 10 MB
 GENERATIONS = 200  # whose steps are kept
-KINDS = frozenset([
-    *STARTS, *FAULTS, *history.MOMENTS, "takeover", "host_ready", "standby", "plan", "readers", "communication",
-    "copies_refused", "checkpoint", "checkpoint_staged", "straggler", "stopped", "finished",
-])  # fmt: skip
+KINDS = frozenset(
+    [
+        *STARTS,
+        *FAULTS,
+        *history.MOMENTS,
+        "takeover",
+        "host_ready",
+        "standby",
+        "plan",
+        "readers",
+        "communication",
+        "copies_refused",
+        "checkpoint",
+        "checkpoint_staged",
+        "straggler",
+        "stopped",
+        "finished",
+    ]
+)
 
 
 class RunEvents:

@@ -12,10 +12,17 @@ def arguments(words: Words, place: Place) -> tuple[str, ...]:
     if not place.starts_ranks or not at:
         return tuple(words)
     head, rest = tuple(words[:at]), tuple(words[at:])
-    own = () if has(rest, "--config_file") else missing(
-        rest, num_machines=len(place.hosts), num_processes=place.world,
-        mixed_precision="no", dynamo_backend="no",
-    )  # fmt: skip
+    own = (
+        ()
+        if has(rest, "--config_file")
+        else missing(
+            rest,
+            num_machines=len(place.hosts),
+            num_processes=place.world,
+            mixed_precision="no",
+            dynamo_backend="no",
+        )
+    )
     where = missing(
         rest, machine_rank=place.host, main_process_ip=place.address, main_process_port=place.port,
     )  # fmt: skip

@@ -32,10 +32,14 @@ def arguments(words: Words, place: Place) -> tuple[str, ...]:
     return (
         *words,
         *missing(
-            words, **over, **recompute, micro_batch_size=cut("micro_batch"),
-            sequence_parallel=bool(cut("sequence_parallel")), use_distributed_optimizer=shard,
+            words,
+            **over,
+            **recompute,
+            micro_batch_size=cut("micro_batch"),
+            sequence_parallel=bool(cut("sequence_parallel")),
+            use_distributed_optimizer=shard,
         ),
-    )  # fmt: skip
+    )
 
 
 def _sizes(place: Place) -> dict[str, object]:

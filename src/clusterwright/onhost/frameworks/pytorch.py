@@ -19,14 +19,19 @@ def of_launcher(place: Place) -> dict[str, str]:
     """What torchrun and torch.distributed.launch read where their line says nothing (PET_*, argparse_util.py)."""
     return {
         **_meeting(place),
-        "NODE_RANK": str(place.host), "NNODES": str(len(place.hosts)), "NPROC_PER_NODE": str(place.ranks),
-        "PET_NNODES": str(len(place.hosts)), "PET_NPROC_PER_NODE": str(place.ranks),
-        "PET_NODE_RANK": str(place.host), "PET_RDZV_ID": place.job,
-        "PET_MASTER_ADDR": place.address, "PET_MASTER_PORT": str(place.port),
+        "NODE_RANK": str(place.host),
+        "NNODES": str(len(place.hosts)),
+        "NPROC_PER_NODE": str(place.ranks),
+        "PET_NNODES": str(len(place.hosts)),
+        "PET_NPROC_PER_NODE": str(place.ranks),
+        "PET_NODE_RANK": str(place.host),
+        "PET_RDZV_ID": place.job,
+        "PET_MASTER_ADDR": place.address,
+        "PET_MASTER_PORT": str(place.port),
         "PET_RDZV_ENDPOINT": f"{place.address}:{place.port}",
         # of c10d: who serves is said, never guessed from host names
         "PET_RDZV_CONF": f"is_host={int(place.host == 0)}",
-    }  # fmt: skip
+    }
 
 
 def variables(place: Place) -> dict[str, str]:

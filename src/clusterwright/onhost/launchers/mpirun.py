@@ -11,9 +11,18 @@ from clusterwright.onhost.adapters.launcher import Allocation, Launcher
 def arguments(allocation: Allocation, program: Sequence[str]) -> list[str]:
     """As many as there are GPUs on each host, numbered host by host."""
     return [
-        "mpirun", "-np", str(len(allocation.hosts) * allocation.ranks), "--map-by", f"ppr:{allocation.ranks}:node",
-        "--rank-by", "slot", "--bind-to", "none", *(["--allow-run-as-root"] if os.geteuid() == 0 else []), *program,
-    ]  # fmt: skip
+        "mpirun",
+        "-np",
+        str(len(allocation.hosts) * allocation.ranks),
+        "--map-by",
+        f"ppr:{allocation.ranks}:node",
+        "--rank-by",
+        "slot",
+        "--bind-to",
+        "none",
+        *(["--allow-run-as-root"] if os.geteuid() == 0 else []),
+        *program,
+    ]
 
 
 LAUNCHER = Launcher(once=arguments, kind="task", programs=("mpirun", "mpiexec"))

@@ -19,11 +19,17 @@ def step(allocation: Allocation, tasks: int, options: Sequence[str], program: Se
     """A step with so many tasks on each host, which share its processors."""
     count = len(allocation.hosts)
     return [
-        "srun", *options, f"--nodes={count}", f"--nodelist={','.join(allocation.hosts)}",
-        f"--ntasks={count * tasks}", f"--ntasks-per-node={tasks}",
+        "srun",
+        *options,
+        f"--nodes={count}",
+        f"--nodelist={','.join(allocation.hosts)}",
+        f"--ntasks={count * tasks}",
+        f"--ntasks-per-node={tasks}",
         f"--cpus-per-task={allocation.cpus * allocation.ranks // tasks}",
-        "--distribution=block", "--export=ALL", *program,
-    ]  # fmt: skip
+        "--distribution=block",
+        "--export=ALL",
+        *program,
+    ]
 
 
 LAUNCHER = Launcher(once=arguments, kind="task", has_task_per_rank=True, programs=("srun",))

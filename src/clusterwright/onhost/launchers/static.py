@@ -15,9 +15,11 @@ from clusterwright.onhost.supervisor.host.generation import Generation
 def arguments(generation: Generation, command: Sequence[str]) -> list[str]:
     """With the static rendezvous, which serves ranks that are known."""
     meeting = [
-        f"--node-rank={generation.hosts.index(generation.host)}", f"--master-addr={generation.address}",
-        f"--master-port={generation.port}", "--max-restarts=0",
-    ]  # fmt: skip
+        f"--node-rank={generation.hosts.index(generation.host)}",
+        f"--master-addr={generation.address}",
+        f"--master-port={generation.port}",
+        "--max-restarts=0",
+    ]
     return torchrun.command_line(generation, meeting, command)
 
 

@@ -25,22 +25,36 @@ def arguments(generation: Generation, command: Sequence[str]) -> list[str]:
     """With a rendezvous of its own for each generation."""
     serves = int(generation.host == generation.hosts[0])
     meeting = [
-        "--rdzv-backend=c10d", f"--rdzv-endpoint={generation.address}:{generation.port}",
+        "--rdzv-backend=c10d",
+        f"--rdzv-endpoint={generation.address}:{generation.port}",
         f"--rdzv-id={os.path.basename(generation.run)}-{generation.number}",
-        f"--rdzv-conf=is_host={serves},join_timeout={JOIN_S}", f"--max-restarts={generation.restarts}",
-    ]  # fmt: skip
+        f"--rdzv-conf=is_host={serves},join_timeout={JOIN_S}",
+        f"--max-restarts={generation.restarts}",
+    ]
     return command_line(generation, meeting, command)
 
 
 def command_line(generation: Generation, meeting: Sequence[str], command: Sequence[str]) -> list[str]:
     """The command line of torchrun, with the program that say how hosts meet."""
     return [
-        sys.executable, "-m", "torch.distributed.run",
-        f"--nnodes={len(generation.hosts)}", f"--nproc-per-node={generation.ranks}",
-        *meeting, f"--local-addr={generation.own_address}", f"--monitor-interval={MONITOR_S}",
-        f"--log-dir={generation.log_dir}", "--redirects=3",
-        "--no-python", sys.executable, "-S", os.path.abspath(bound.__file__), sys.executable, "-u", *command,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        f"--nnodes={len(generation.hosts)}",
+        f"--nproc-per-node={generation.ranks}",
+        *meeting,
+        f"--local-addr={generation.own_address}",
+        f"--monitor-interval={MONITOR_S}",
+        f"--log-dir={generation.log_dir}",
+        "--redirects=3",
+        "--no-python",
+        sys.executable,
+        "-S",
+        os.path.abspath(bound.__file__),
+        sys.executable,
+        "-u",
+        *command,
+    ]
 
 
 LAUNCHER = Launcher(on_host=arguments, environment=ENVIRONMENT)

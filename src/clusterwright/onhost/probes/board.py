@@ -111,16 +111,29 @@ def one(tree: str, address: str, kind: str, slots: Dict[str, str]) -> Dict[str, 
     grouped = os.path.lexists(os.path.join(place, "iommu_group"))
     kinds = os.path.join(tree, "sys/kernel/iommu_groups", group, "type") if grouped else ""
     return {
-        "address": address, "kind": kind, "port": port(space), "above": way[:-1],
-        "vendor": read(place, "vendor")[2:], "device": read(place, "device")[2:],
-        "slot": slots.get(address.rpartition(".")[0], ""), "numa": number(read(place, "numa_node")),
-        "width": number(read(place, "current_link_width")), "width_most": number(read(place, "max_link_width")),
-        "speed": read(place, "current_link_speed"), "speed_most": read(place, "max_link_speed"),
-        "bars": [[int(each, 16) for each in line.split()] for line in read(place, "resource").splitlines()[:6]],
-        "resizable": resizable(space), "acs": acs(space), "iommu": read(kinds) if kinds else "",
-        "functions": number(read(place, "sriov_numvfs")), "functions_most": number(read(place, "sriov_totalvfs")),
-        "rdma": listed(place, "infiniband"), "virtual": os.path.lexists(os.path.join(place, "physfn")),
-    }  # fmt: skip
+        "address": address,
+        "kind": kind,
+        "port": port(space),
+        "above": way[:-1],
+        "vendor": read(place, "vendor")[2:],
+        "device": read(place, "device")[2:],
+        "slot": slots.get(address.rpartition(".")[0], ""),
+        "numa": number(read(place, "numa_node")),
+        "width": number(read(place, "current_link_width")),
+        "width_most": number(read(place, "max_link_width")),
+        "speed": read(place, "current_link_speed"),
+        "speed_most": read(place, "max_link_speed"),
+        "bars": [
+            [int(each, 16) for each in line.split()] for line in read(place, "resource").splitlines()[:6]
+        ],
+        "resizable": resizable(space),
+        "acs": acs(space),
+        "iommu": read(kinds) if kinds else "",
+        "functions": number(read(place, "sriov_numvfs")),
+        "functions_most": number(read(place, "sriov_totalvfs")),
+        "rdma": listed(place, "infiniband"),
+        "virtual": os.path.lexists(os.path.join(place, "physfn")),
+    }
 
 
 def devices(tree: str) -> Iterator[Dict[str, Any]]:
@@ -153,10 +166,13 @@ def main() -> None:
     tree = sys.argv[1] if len(sys.argv) > 1 else "/"
     dmi, nodes = os.path.join(tree, "sys/class/dmi/id"), os.path.join(tree, "sys/devices/system/node")
     told = {
-        "maker": read(dmi, "sys_vendor"), "model": read(dmi, "product_name"), "board": read(dmi, "board_vendor"),
-        "bios": read(dmi, "bios_vendor"), "cmdline": read(tree, "proc/cmdline"),
+        "maker": read(dmi, "sys_vendor"),
+        "model": read(dmi, "product_name"),
+        "board": read(dmi, "board_vendor"),
+        "bios": read(dmi, "bios_vendor"),
+        "cmdline": read(tree, "proc/cmdline"),
         "units": len(listed(tree, "sys/class/iommu")),
         "nodes": sum(bool(read(nodes, name, "cpulist")) for name in listed(nodes) if name.startswith("node")),
         "devices": list(devices(tree)),
-    }  # fmt: skip
+    }
     sys.stdout.write(json.dumps({**told, **processor(tree)}) + "\n")

@@ -28,13 +28,17 @@ def one(root: str, line: str) -> Dict[str, str]:
     cma = f"{root}/sys/kernel/config/rdma_cm/{device}/ports/{number}"
     pauses = said("dcb", "pfc", "show", "dev", link, "prio-pfc")
     found = {
-        "network": network, "device": device, "port": number, "interface": link,
+        "network": network,
+        "device": device,
+        "port": number,
+        "interface": link,
         "pfc": pauses.replace("prio-pfc", "").strip(),
         "dscp": said("dcb", "-N", "app", "show", "dev", link, "dscp-prio").replace("dscp-prio", "").strip(),
         "mtu": read(f"{root}/sys/class/net/{link}/mtu"),
-        "tos": read(f"{cma}/default_roce_tos"), "mode": read(f"{cma}/default_roce_mode"),
+        "tos": read(f"{cma}/default_roce_tos"),
+        "mode": read(f"{cma}/default_roce_mode"),
         "cnp_dscp": read(f"{ecn}/roce_np/cnp_dscp"),
-    }  # fmt: skip
+    }
     for way in ("np", "rp"):
         on = [priority for priority in range(8) if read(f"{ecn}/roce_{way}/enable/{priority}") == "1"]
         found[way] = " ".join(map(str, on)) if os.path.isdir(ecn) else "unknown"

@@ -87,9 +87,10 @@ def checkpoints_of(where: Path) -> Path:
         where = where.parent
     if not step_names(where) and not partial_saves(where):
         raise Trouble(
-            "checkpoint-none", f"there is no checkpoint in {where}",
+            "checkpoint-none",
+            f"there is no checkpoint in {where}",
             "a run makes its first one after `checkpoint.every`; see what it does with wright logs",
-        )  # fmt: skip
+        )
     return where
 
 
@@ -102,9 +103,17 @@ def step_names(folder: Path) -> List[str]:
 def about(path: Path, marks: Dict[str, Row]) -> Row:
     """What a checkpoint says of itself, and whether what it speaks of is there; no part is read."""
     row: Row = {
-        "name": path.name, "step": int(path.name[5:]), "state": "", "why": "", "time": None, "bytes": 0,
-        "world_size": None, "torch": "", "value": None, "verified_at": None,
-    }  # fmt: skip
+        "name": path.name,
+        "step": int(path.name[5:]),
+        "state": "",
+        "why": "",
+        "time": None,
+        "bytes": 0,
+        "world_size": None,
+        "torch": "",
+        "value": None,
+        "verified_at": None,
+    }
     words, row["why"] = read_manifest(path)
     if not row["why"]:
         row.update({name: words.get(name) for name in ("time", "world_size", "torch", "value")})
@@ -171,9 +180,10 @@ def kept_of(folder: Path) -> int:
 def best_of(rows: List[Row]) -> Any:
     """The step with the lowest measure, the newest of several; None when nothing was measured."""
     values = [
-        (row["value"], -row["step"]) for row in rows
+        (row["value"], -row["step"])
+        for row in rows
         if row["state"] != "damaged" and row["value"] is not None and row["value"] == row["value"]
-    ]  # fmt: skip
+    ]
     return -min(values)[1] if values else None
 
 
@@ -265,9 +275,10 @@ def runtime(*names: str) -> List[Any]:
         ]
     except ImportError as error:
         raise Trouble(
-            "checkpoint-no-torch", f"the values of a checkpoint are read with torch, and here: {error}",
+            "checkpoint-no-torch",
+            f"the values of a checkpoint are read with torch, and here: {error}",
             "pip install torch; or on a cluster name a host that has it: --host gpu-node1",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def note(folder: Path, row: Row) -> bool:

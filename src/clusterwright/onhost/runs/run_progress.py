@@ -23,12 +23,17 @@ def look(run: str) -> Dict[str, Any]:
     newest = chain[-1].generations[-1] if chain and chain[-1].generations else None
     saved = [event.get("step") for event in told.events if event["event"] == "checkpoint"]
     return {
-        "run": os.path.basename(run), "state": state, "why": why,
-        "generation": newest.number if newest else 0, "hosts": len(newest.hosts) if newest else 0,
+        "run": os.path.basename(run),
+        "state": state,
+        "why": why,
+        "generation": newest.number if newest else 0,
+        "hosts": len(newest.hosts) if newest else 0,
         **speed.progress(told.events, told.record, running=state == "running"),
-        "goodput": found.goodput, "losses": _losses(found), "failures": len(found.failures),
+        "goodput": found.goodput,
+        "losses": _losses(found),
+        "failures": len(found.failures),
         "saved": saved[-1] if saved else None,
-    }  # fmt: skip
+    }
 
 
 def _losses(found: figures.Figures) -> Dict[str, float]:

@@ -27,16 +27,24 @@ def status(run: str) -> Dict[str, Any]:
     until = time.time() if state == "running" else None
     chain, found = jobs(told.events, until), figures.work_out(told, until)
     document = {
-        "run": os.path.basename(run), "folder": run, "state": state, "why": why, "code": ended.get("code"),
-        "jobs": [job.job_id for job in chain], **_members(chain[-1] if chain else None, told.events),
-        **speed.progress(told.events, told.record, running=state == "running"), **_saved(run, told.events),
-        "failures": [each.document() for each in found.failures], "slow_rank": _slow(told.events),
-    }  # fmt: skip
+        "run": os.path.basename(run),
+        "folder": run,
+        "state": state,
+        "why": why,
+        "code": ended.get("code"),
+        "jobs": [job.job_id for job in chain],
+        **_members(chain[-1] if chain else None, told.events),
+        **speed.progress(told.events, told.record, running=state == "running"),
+        **_saved(run, told.events),
+        "failures": [each.document() for each in found.failures],
+        "slow_rank": _slow(told.events),
+    }
     return {
-        **document, "ledger": figures.document(found),
+        **document,
+        "ledger": figures.document(found),
         "table": [*reading.table(found), *advice.of(told.events, told.record)],
         "metrics": reading.metrics(os.path.basename(run), found, document),
-    }  # fmt: skip
+    }
 
 
 def beat(run: str) -> float:
@@ -77,13 +85,21 @@ def _members(job: Optional[Job], events: Sequence[Event]) -> Dict[str, Any]:
     away = [host for host, spans in job.away.items() if spans and spans[-1][1] >= job.end]
     ready = {event.get("host"): event for event in events if event["event"] == "standby"}
     return {
-        "generation": newest.number if newest else 0, "hosts": list(hosts), "away": away,
+        "generation": newest.number if newest else 0,
+        "hosts": list(hosts),
+        "away": away,
         "spares": [host for host in job.hosts if host not in hosts and host not in away],
         "standbys": [
-            {"host": host, "ready": "seconds" in event, "why": event.get("why", ""), "seconds": event.get("seconds")}
-            for host, event in sorted(ready.items()) if host in job.hosts and host not in away
+            {
+                "host": host,
+                "ready": "seconds" in event,
+                "why": event.get("why", ""),
+                "seconds": event.get("seconds"),
+            }
+            for host, event in sorted(ready.items())
+            if host in job.hosts and host not in away
         ],
-    }  # fmt: skip
+    }
 
 
 def _slow(events: Sequence[Event]) -> Optional[Dict[str, Any]]:
@@ -102,12 +118,13 @@ def _saved(run: str, events: Sequence[Event]) -> Dict[str, Any]:
     copies = [event for event in events if event["event"] == "copy"]
     refused = any(event["event"] == "copies_refused" for event in events)
     return {
-        "verified": good["step"] if good else None, "verified_time": good["time"] if good else None,
+        "verified": good["step"] if good else None,
+        "verified_time": good["time"] if good else None,
         "damaged": [row["step"] for row in rows if row["state"] == "damaged"],
         "unverified": writing if writing and (not good or writing > good["step"]) else None,
         "in_memory": None if refused or not copies else copies[-1]["step"],
         "copies_refused": refused,
-    }  # fmt: skip
+    }
 
 
 def lines(found: Dict[str, Any]) -> List[str]:

@@ -132,15 +132,18 @@ def run_of(found: Document, folder: str) -> Document:
         series = json.loads(run_series.text(folder))
         reading = speed.whole(told.events)
         return {
-            "status": run_status.status(folder), "slow": [list(each) for each in slow.behind(told.events)],
-            "memory": series["series"].get("memory", []), "record": _record(told.record),
+            "status": run_status.status(folder),
+            "slow": [list(each) for each in slow.behind(told.events)],
+            "memory": series["series"].get("memory", []),
+            "record": _record(told.record),
             "reading": None if reading is None else {**reading._asdict(), "wanted": advice.wanted(reading)},
             "communication": _communication(told.events),
             "saves": [
                 float(event.get("seconds") or 0)
-                for event in told.events if event["event"] in ("checkpoint_staged", "checkpoint")
+                for event in told.events
+                if event["event"] in ("checkpoint_staged", "checkpoint")
             ],
-        }  # fmt: skip
+        }
     except Exception as why:  # noqa: BLE001 (a thread that must never end)
         found["silent"]["run"] = f"{os.path.basename(folder)}: {type(why).__name__}: {why}"
         return {}
@@ -157,8 +160,9 @@ def _record(record: Any) -> Document:
     job = record.get("job") or {}
     return {
         "data": [{"path": each.get("path"), "stage": each.get("stage")} for each in job.get("data") or []],
-        "price": record.get("price"), "gpu": (record.get("gpu") or {}).get("name"),
-    }  # fmt: skip
+        "price": record.get("price"),
+        "gpu": (record.get("gpu") or {}).get("name"),
+    }
 
 
 def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
@@ -176,13 +180,16 @@ def _runs(runs: str, begin: float, end: float) -> Iterator[Document]:
         if written:
             times = [each.get("time", 0) for each in written.get("failures", [])]
             yield {
-                "run": name, "jobs": run_jobs.job_ids(folder), "gpu_s": written.get("gpu_s", {}),
+                "run": name,
+                "jobs": run_jobs.job_ids(folder),
+                "gpu_s": written.get("gpu_s", {}),
                 "goodput": written.get("goodput"),
                 "failures": [
                     {"why": each.get("why"), "time": at, "first": str(each.get("first", ""))[:200]}
-                    for each, at in zip(written.get("failures", []), times) if begin <= at < end
+                    for each, at in zip(written.get("failures", []), times)
+                    if begin <= at < end
                 ],
-            }  # fmt: skip
+            }
 
 
 def _changed(folder: str) -> float:

@@ -77,12 +77,14 @@ def alerts(url: str, limit_s: float) -> List[Dict[str, Any]]:
     document = fetched(url + "/api/v2/alerts", time.monotonic() + limit_s)
     return [
         {
-            "labels": each.get("labels") or {}, "annotations": each.get("annotations") or {},
+            "labels": each.get("labels") or {},
+            "annotations": each.get("annotations") or {},
             "since": seconds(str(each.get("startsAt", ""))),
             "muted": (each.get("status") or {}).get("state") == "suppressed",
         }
-        for each in document if isinstance(each, dict)
-    ]  # fmt: skip
+        for each in document
+        if isinstance(each, dict)
+    ]
 
 
 def seconds(stamp: str) -> float:

@@ -17,9 +17,14 @@ class Ending:
     """What is written and said at the end of one job; `began` is what went wrong first, or nothing."""
 
     def __init__(
-        self, folder: Folder, place: Union[room.Slurm, room.Local], events: Events, say: Callable[[str], None],
-        *, local: bool,
-    ) -> None:  # fmt: skip
+        self,
+        folder: Folder,
+        place: Union[room.Slurm, room.Local],
+        events: Events,
+        say: Callable[[str], None],
+        *,
+        local: bool,
+    ) -> None:
         self._folder, self._room, self._events, self._say, self._local = folder, place, events, say, local
 
     def hand_over(self, action: d.HandOver, generation: int, began: str) -> int:

@@ -37,9 +37,13 @@ class Peers:
     """All connections of a supervisor."""
 
     def __init__(
-        self, listener: socket.socket, token: str, hosts: Tuple[str, ...], silence_s: float,
+        self,
+        listener: socket.socket,
+        token: str,
+        hosts: Tuple[str, ...],
+        silence_s: float,
         orders: Callable[[], wire.Message],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.here: Dict[str, Peer] = {}
         self._listener, self._token, self._hosts = listener, token, hosts
         self._silence_s, self._orders = silence_s, orders

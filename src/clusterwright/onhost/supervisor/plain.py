@@ -79,9 +79,12 @@ class Plain:
         line = {"address": found[1], "port": port, "hosts": list(self.hosts)}
         self.events.write("generation_start", generation, **line)
         process = processes.start(
-            self.argv(), self.environment(found[1], port, logs), "/dev/stdout" if self.batch else said,
-            err="/dev/stderr" if self.batch else said, cwd=self.record.launch.workdir or self.folder.path,
-        )  # fmt: skip
+            self.argv(),
+            self.environment(found[1], port, logs),
+            "/dev/stdout" if self.batch else said,
+            err="/dev/stderr" if self.batch else said,
+            cwd=self.record.launch.workdir or self.folder.path,
+        )
         code = self.wait(process)
         why = "" if code == 0 else self.why(code, said, logs)
         ended = "finished" if code == 0 else "cancelled" if self.asked else "failed"
@@ -104,10 +107,13 @@ class Plain:
     def environment(self, address: str, port: int, logs: str) -> Dict[str, str]:
         """What a task cannot know by itself."""
         told = {
-            "CLUSTERWRIGHT_HOSTS": ",".join(self.hosts), "CLUSTERWRIGHT_RANKS": str(self.record.job.gpus_per_node),
-            "CLUSTERWRIGHT_FIRST": f"{address}:{port}", "CLUSTERWRIGHT_COMPUTE": self.record.launch.compute,
-            "CLUSTERWRIGHT_RUN": self.folder.path, **terms.checkpoints(self.record),
-        }  # fmt: skip
+            "CLUSTERWRIGHT_HOSTS": ",".join(self.hosts),
+            "CLUSTERWRIGHT_RANKS": str(self.record.job.gpus_per_node),
+            "CLUSTERWRIGHT_FIRST": f"{address}:{port}",
+            "CLUSTERWRIGHT_COMPUTE": self.record.launch.compute,
+            "CLUSTERWRIGHT_RUN": self.folder.path,
+            **terms.checkpoints(self.record),
+        }
         if not self.batch:
             told["CLUSTERWRIGHT_LOGS"] = logs
         return {**os.environ, **told}

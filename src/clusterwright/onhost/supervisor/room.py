@@ -51,10 +51,21 @@ class Slurm:
         launch = self._record.launch
         gres = [f"--gres={launch.gres}"] if launch.gres else []
         step = [
-            "srun", "--overlap", "--exact", "--no-kill", "--kill-on-bad-exit=0", "--wait=0", "--export=ALL", "--quiet",
-            f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", f"--nodelist={','.join(hosts)}",
-            f"--cpus-per-task={os.environ.get('SLURM_CPUS_PER_TASK', '1')}", *gres,
-        ]  # fmt: skip
+            "srun",
+            "--overlap",
+            "--exact",
+            "--no-kill",
+            "--kill-on-bad-exit=0",
+            "--wait=0",
+            "--export=ALL",
+            "--quiet",
+            f"--nodes={count}",
+            f"--ntasks={count}",
+            "--ntasks-per-node=1",
+            f"--nodelist={','.join(hosts)}",
+            f"--cpus-per-task={os.environ.get('SLURM_CPUS_PER_TASK', '1')}",
+            *gres,
+        ]
         module = ("-m", AGENT, self._folder.path, address, str(port))
         image = inside.of(launch.image) if launch.image else None
         step += image.step() if image else []

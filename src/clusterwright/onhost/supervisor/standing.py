@@ -55,10 +55,18 @@ class Standing:
     def show(self, beats: int, *, over: bool = False) -> None:
         """The pulse, which also says where we are, and at last that nobody is to follow inside this job."""
         address, port = self._place
-        self._folder.write(pulse.NAME, {
-            "job_id": self._job_id, "number": self.number, "beats": beats, "host": self.host,
-            "address": address, "port": port, "over": over,
-        })  # fmt: skip
+        self._folder.write(
+            pulse.NAME,
+            {
+                "job_id": self._job_id,
+                "number": self.number,
+                "beats": beats,
+                "host": self.host,
+                "address": address,
+                "port": port,
+                "over": over,
+            },
+        )
 
     @property
     def followed_by(self) -> str:

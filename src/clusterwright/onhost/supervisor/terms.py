@@ -20,11 +20,16 @@ def policy(record: Record, hosts: Tuple[str, ...], successors: int, *, inside: b
     recovery = record.job.recovery
     return_s = max(SHORTEST_JOIN_S, 2 * recovery.host_silence)
     return Policy(
-        hosts=hosts, nodes=record.job.nodes, min_nodes=record.min_nodes, on_host_loss=recovery.on_host_loss,
-        restarts=record.launch.restarts, successors=successors,
+        hosts=hosts,
+        nodes=record.job.nodes,
+        min_nodes=record.min_nodes,
+        on_host_loss=recovery.on_host_loss,
+        restarts=record.launch.restarts,
+        successors=successors,
         grace_s=max(SHORTEST_GRACE_S, record.launch.grace_s - SAVED_BY_S),
-        join_s=return_s if inside else JOIN_S, return_s=return_s,
-    )  # fmt: skip
+        join_s=return_s if inside else JOIN_S,
+        return_s=return_s,
+    )
 
 
 def environment(record: Record, end_time: float) -> Dict[str, str]:

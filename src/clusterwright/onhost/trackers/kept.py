@@ -90,13 +90,16 @@ class Kept:
         """Names as most trackers group them: what stands before the slash is a group."""
         seconds, before = event.get("seconds"), self._before
         found: Dict[str, Any] = {
-            "train/loss": event.get("loss"), "train/learning_rate": event.get("lr"),
-            "train/gradient_norm": event.get("norm"), "train/epoch": event.get("epoch"),
-            "speed/step_seconds": seconds, "speed/memory_bytes": event.get("memory"),
+            "train/loss": event.get("loss"),
+            "train/learning_rate": event.get("lr"),
+            "train/gradient_norm": event.get("norm"),
+            "train/epoch": event.get("epoch"),
+            "speed/step_seconds": seconds,
+            "speed/memory_bytes": event.get("memory"),
             "speed/tokens_per_second": event["tokens"] / seconds if seconds and event.get("tokens") else None,
             "speed/samples_per_second": self._batch / seconds if seconds and self._batch else None,
             "speed/communication_ratio": communication.between(self._talked, event),
-        }  # fmt: skip
+        }
         if before and "waited" in event and "waited" in before and event["busy"] > before["busy"]:
             found["speed/data_wait_ratio"] = (event["waited"] - before["waited"]) / (
                 event["busy"] - before["busy"]

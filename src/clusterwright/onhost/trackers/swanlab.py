@@ -20,10 +20,14 @@ class Tracker:
         self._swanlab, name = swanlab, os.path.basename(run)
         swanlab.init(
             project=os.environ.get("SWANLAB_PROJECT") or str(config.get("name") or "clusterwright"),
-            name=name, config=config, log_dir=os.path.join(run, "swanlog"),
-            id=hashlib.sha256(name.encode()).hexdigest()[:LETTERS], resume="allow",
-            mode=os.environ.get("SWANLAB_MODE") or ("online" if os.environ.get("SWANLAB_API_KEY") else "offline"),
-        )  # fmt: skip
+            name=name,
+            config=config,
+            log_dir=os.path.join(run, "swanlog"),
+            id=hashlib.sha256(name.encode()).hexdigest()[:LETTERS],
+            resume="allow",
+            mode=os.environ.get("SWANLAB_MODE")
+            or ("online" if os.environ.get("SWANLAB_API_KEY") else "offline"),
+        )
 
     def log(self, rows: List[Row]) -> None:
         """Step by step."""

@@ -18,10 +18,14 @@ class Tracker:
         known = os.environ.get("WANDB_API_KEY") or os.path.exists(os.path.expanduser("~/.netrc"))
         self._run = wandb.init(
             project=os.environ.get("WANDB_PROJECT") or str(config.get("name") or "clusterwright"),
-            id=name, name=name, resume="allow", dir=run, config=config,
+            id=name,
+            name=name,
+            resume="allow",
+            dir=run,
+            config=config,
             mode=os.environ.get("WANDB_MODE") or ("online" if known else "offline"),  # type: ignore[arg-type]  # (theirs)
             settings=wandb.Settings(console="off", x_disable_stats=True),
-        )  # fmt: skip
+        )
         self._run.define_metric("*", step_metric="step")
 
     def log(self, rows: List[Row]) -> None:

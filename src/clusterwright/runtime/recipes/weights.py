@@ -51,9 +51,14 @@ def load(model: nn.Module, folder: Path) -> None:
 
 
 def save(
-    parameters: dict[str, Any], folder: Path, *,
-    dtype: torch.dtype, rank: int, largest: int = 5 * _GB, stem: str = "model",
-) -> None:  # fmt: skip
+    parameters: dict[str, Any],
+    folder: Path,
+    *,
+    dtype: torch.dtype,
+    rank: int,
+    largest: int = 5 * _GB,
+    stem: str = "model",
+) -> None:
     """Write the weights, in files of at most `largest` bytes; all ranks call it, and rank 0 writes.
 
     A file has its name when it is whole.

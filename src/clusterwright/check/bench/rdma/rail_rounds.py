@@ -104,8 +104,12 @@ class Bench:
         ]
         most = max(map(len, tests), default=0)
         return {
-            "address": address, "port": first, "rails": tests, "test_s": TEST_S, "limit_s": most * TEST_S,
-        }  # fmt: skip
+            "address": address,
+            "port": first,
+            "rails": tests,
+            "test_s": TEST_S,
+            "limit_s": most * TEST_S,
+        }
 
     def _rails(self, server: str, client: str) -> list[tuple[Rail, Rail]]:
         """Those that both have."""

@@ -58,19 +58,21 @@ def _families() -> Dict[str, Family]:
     found = {
         name: gauge(f"job_{name}", meaning)
         for name, meaning in (
-            ("info", "1 for each job on this host."), ("cpus", "Processors that it is held to here."),
+            ("info", "1 for each job on this host."),
+            ("cpus", "Processors that it is held to here."),
             ("memory_bytes", "Memory that it holds here, without old file pages."),
             ("memory_limit_bytes", "Memory at which it is ended here."),
         )
-    }  # fmt: skip
+    }
     found["gpu_info"] = gauge("gpu_job_info", "1 for each GPU that a job holds.")
     for name, meaning in (
-        ("cpu_seconds_total", "Processor time here."), ("oom_kills_total", "Processes ended for want of memory here."),
+        ("cpu_seconds_total", "Processor time here."),
+        ("oom_kills_total", "Processes ended for want of memory here."),
         ("read_bytes_total", "Bytes that its processes fetched from disks and file servers."),
         ("written_bytes_total", "Bytes that its processes sent to disks and file servers."),
         ("received_bytes_total", "Bytes that came over all networks while it had the host alone."),
         ("sent_bytes_total", "Bytes that went over all networks while it had the host alone."),
-    ):  # fmt: skip
+    ):
         found[name] = counter(f"job_{name}", meaning)
     return found
 
@@ -103,10 +105,13 @@ def _used(job: Job, group: cgroups.Group, pids: List[int], proc: str) -> Dict[st
     of_group = cgroups.cpu_seconds(group)
     spent = job.cpu.total(times if of_group is None else {"group": of_group})
     return {
-        "cpu_seconds_total": spent, "read_bytes_total": job.read.total(reads),
+        "cpu_seconds_total": spent,
+        "read_bytes_total": job.read.total(reads),
         "written_bytes_total": job.written.total(writes),
-        "oom_kills_total": job.ooms.total({name: float(value) for name, value in cgroups.oom_kills(group).items()}),
-    }  # fmt: skip
+        "oom_kills_total": job.ooms.total(
+            {name: float(value) for name, value in cgroups.oom_kills(group).items()}
+        ),
+    }
 
 
 def _say(group: cgroups.Group, job: Job, into: Dict[str, Family], used: Dict[str, Optional[float]]) -> None:
@@ -119,9 +124,13 @@ def _say(group: cgroups.Group, job: Job, into: Dict[str, Family], used: Dict[str
     for name, value in values.items():
         into[name].add(value, job=group.job)
     into["info"].add(
-        1, job=group.job, user=_name(job.uid), account=job.words.get("SLURM_JOB_ACCOUNT", ""),
-        partition=job.words.get("SLURM_JOB_PARTITION", ""), name=job.words.get("SLURM_JOB_NAME", ""),
-    )  # fmt: skip
+        1,
+        job=group.job,
+        user=_name(job.uid),
+        account=job.words.get("SLURM_JOB_ACCOUNT", ""),
+        partition=job.words.get("SLURM_JOB_PARTITION", ""),
+        name=job.words.get("SLURM_JOB_NAME", ""),
+    )
 
 
 def _hold(number: str, job: Job, into: Dict[str, Family], settings: Settings, places: Any) -> None:
@@ -130,9 +139,13 @@ def _hold(number: str, job: Job, into: Dict[str, Family], settings: Settings, pl
     for minor in job_words.gpus(job.words, held):
         place = places.get(minor)
         into["gpu_info"].add(
-            1, gpu=place.number if place else minor, uuid=place.uuid if place else "", job=number,
-            user=_name(job.uid), account=job.words.get("SLURM_JOB_ACCOUNT", ""),
-        )  # fmt: skip
+            1,
+            gpu=place.number if place else minor,
+            uuid=place.uuid if place else "",
+            job=number,
+            user=_name(job.uid),
+            account=job.words.get("SLURM_JOB_ACCOUNT", ""),
+        )
 
 
 def _name(uid: Optional[int]) -> str:

@@ -95,17 +95,20 @@ def _samples(run: Followed, now: float) -> Iterator[_Sample]:
     events, running = run.events.all(), not run.ended() and now - run.alive() < SILENT_S
     submitted = run.record.get("submitted")
     told = History(
-        events, float(submitted) if isinstance(submitted, (int, float)) else None,
-        run.record.get("price") if isinstance(run.record.get("price"), dict) else None, run.record,
-    )  # fmt: skip
+        events,
+        float(submitted) if isinstance(submitted, (int, float)) else None,
+        run.record.get("price") if isinstance(run.record.get("price"), dict) else None,
+        run.record,
+    )
     found = figures.work_out(told, now if running else None)
     chain = jobs(events, now if running else None)
     job = run.record.get("job")
     labels = {
-        "job": chain[-1].job_id if chain else "", "user": _user(run.folder),
+        "job": chain[-1].job_id if chain else "",
+        "user": _user(run.folder),
         "account": str((job if isinstance(job, dict) else {}).get("account") or ""),
         "name": str((job if isinstance(job, dict) else {}).get("name") or ""),
-    }  # fmt: skip
+    }
     yield "info", "gauge", "1 for each run of the last hour.", labels, 1.0
     yield "running", "gauge", "1 while its supervisor is heard.", {}, float(running)
     present = {**speed.progress(events, run.record, running=running), **_now(events, chain)}
@@ -121,9 +124,10 @@ def _now(events: List[Dict[str, Any]], chain: List[Any]) -> Dict[str, Any]:
     saved = [event.get("step") for event in events if event["event"] == "checkpoint"]
     late = slow.now(events)
     return {
-        "generation": generations[-1].number if generations else None, "verified": saved[-1] if saved else None,
+        "generation": generations[-1].number if generations else None,
+        "verified": saved[-1] if saved else None,
         "slow_rank": late and {"rank": late.rank, "host": late.host, "ratio": late.ratio},
-    }  # fmt: skip
+    }
 
 
 def _moments(run: Followed, events: List[Dict[str, Any]], now: float, *, running: bool) -> Iterator[_Sample]:

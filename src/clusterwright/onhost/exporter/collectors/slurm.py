@@ -70,9 +70,10 @@ def of_nodes(nodes: Iterable[Node]) -> Iterator[Family]:
                 counts[name][partition, "idle" if word in _FREE else "other"] += free
     yield from (states, info)
     for name, meaning in (
-        ("nodes", "Nodes by state."), ("cpus", "Processors that jobs hold, that are free, and that cannot be had."),
+        ("nodes", "Nodes by state."),
+        ("cpus", "Processors that jobs hold, that are free, and that cannot be had."),
         ("gpus", "GPUs that jobs hold, that are free, and that cannot be had."),
-    ):  # fmt: skip
+    ):
         family = gauge(f"slurm_{name}", meaning)
         for (partition, state), count in sorted(counts[name].items()):
             family.add(count, partition=partition, state=state)

@@ -134,9 +134,14 @@ def _spent(looks: Sequence[Look]) -> _Spent:
     cpu_s, main_s = last.cpu_s - first.cpu_s, last.main_cpu_s - first.main_cpu_s
     moved = last.bytes - first.bytes - (last.written - first.written)
     return _Spent(
-        seconds=seconds, let_s=let_s, cpu_s=cpu_s, busy=main_s / let_s, beside=(cpu_s - main_s) / seconds,
-        others=(last.others_s - first.others_s) / seconds, bytes_per_s=moved / seconds,
-    )  # fmt: skip
+        seconds=seconds,
+        let_s=let_s,
+        cpu_s=cpu_s,
+        busy=main_s / let_s,
+        beside=(cpu_s - main_s) / seconds,
+        others=(last.others_s - first.others_s) / seconds,
+        bytes_per_s=moved / seconds,
+    )
 
 
 def _starved(looks: Sequence[Look], spent: _Spent) -> Optional[Finding]:

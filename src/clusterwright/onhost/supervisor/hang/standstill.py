@@ -111,10 +111,15 @@ class Standstill:
 
     def _told(self) -> List[Message]:
         return [
-            {"rank": number, "verdict": one.verdict, "words": one.words, "proven": one.proven,
-             "stacks": self._stacks_path(number)}
+            {
+                "rank": number,
+                "verdict": one.verdict,
+                "words": one.words,
+                "proven": one.proven,
+                "stacks": self._stacks_path(number),
+            }
             for number, one in self._findings.items()
-        ]  # fmt: skip
+        ]
 
     def _stacks_path(self, number: int) -> str:
         return stacks.path(self._log_dir, number - self._first)

@@ -102,11 +102,18 @@ class Watch:
         shown = self._seen[each.rank]
         moves = self.envelope.expects or (shown.collectives, shown.step) != self._began[each.rank]
         return {
-            "rank": each.rank, "local_rank": self._ranks.index(each), "step": shown.step, "phase": shown.phase,
-            "still_s": round(self._stands(each, now), 2), "silent_s": round(now - (shown.life or now), 2),
-            "state": stacks.state(each.pid), "groups": shown.groups, "moves": moves,
-            "limit_s": limits.behind, "long_s": limits.everyone,
-        }  # fmt: skip
+            "rank": each.rank,
+            "local_rank": self._ranks.index(each),
+            "step": shown.step,
+            "phase": shown.phase,
+            "still_s": round(self._stands(each, now), 2),
+            "silent_s": round(now - (shown.life or now), 2),
+            "state": stacks.state(each.pid),
+            "groups": shown.groups,
+            "moves": moves,
+            "limit_s": limits.behind,
+            "long_s": limits.everyone,
+        }
 
 
 def _again_s(stood: float) -> float:

@@ -105,10 +105,19 @@ class Ranks:
         ):
             return
         self._made += 1
-        self._order({
-            "id": f"store:{self._made}", "kind": "store", "name": "store", "address": address, "seed": seed,
-            "env": {}, "cwd": "/", "out": self._log, "err": self._log,
-        })  # fmt: skip
+        self._order(
+            {
+                "id": f"store:{self._made}",
+                "kind": "store",
+                "name": "store",
+                "address": address,
+                "seed": seed,
+                "env": {},
+                "cwd": "/",
+                "out": self._log,
+                "err": self._log,
+            }
+        )
 
     @property
     def running(self) -> List[int]:
@@ -117,9 +126,13 @@ class Ranks:
         return [pids[local_rank] for local_rank in range(self._size)] if len(pids) == self._size else []
 
     def start(
-        self, generation: Generation, command: Sequence[str], env: Mapping[str, str], cwd: str,
+        self,
+        generation: Generation,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str,
         own: Callable[[int], Mapping[str, str]] = lambda _: {},
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Begin, in place of whatever was there; `env`, and each rank's `own`, come on top of what `warm` was given."""
         self.end()
         self.next_store = 0  # it serves this generation now, if this is its first host
@@ -127,12 +140,18 @@ class Ranks:
         self._begun, self._logs = time.monotonic(), []
         for local_rank in range(generation.ranks):
             out = os.path.join(generation.log_dir, f"{local_rank}.out")
-            self._order({
-                "id": f"{generation.number}:{local_rank}", "kind": "rank", "name": f"rank {local_rank}",
-                "command": list(command), "cwd": cwd,
-                "env": {**env, **variables(generation, local_rank), **own(local_rank)},
-                "out": out, "err": out[:-3] + "err",
-            })  # fmt: skip
+            self._order(
+                {
+                    "id": f"{generation.number}:{local_rank}",
+                    "kind": "rank",
+                    "name": f"rank {local_rank}",
+                    "command": list(command),
+                    "cwd": cwd,
+                    "env": {**env, **variables(generation, local_rank), **own(local_rank)},
+                    "out": out,
+                    "err": out[:-3] + "err",
+                }
+            )
             self._logs += [out, out[:-3] + "err"]
 
     def start_launcher(

@@ -43,10 +43,14 @@ class Failure:
     def document(self) -> Dict[str, Any]:
         """For ledger.json, in seconds."""
         return {
-            "why": self.why, "generation": self.generation, "time": self.at / SECOND, "first": self.first,
-            "step": self.step, "detect_s": (self.detected - self.at) / SECOND,
+            "why": self.why,
+            "generation": self.generation,
+            "time": self.at / SECOND,
+            "first": self.first,
+            "step": self.step,
+            "detect_s": (self.detected - self.at) / SECOND,
             "recovery_s": None if self.recovered is None else self.recovered / SECOND,
-        }  # fmt: skip
+        }
 
 
 @dataclass
@@ -126,18 +130,26 @@ def document(found: Figures) -> Dict[str, Any]:
     """ledger.json: seconds, GPU hours and ratios from 0 to 1; what is not known is null."""
     ledger = found.ledger
     return {
-        "gpus": ledger.gpus, "wall_s": ledger.wall / SECOND, "held_s": ledger.held / SECOND,
-        "ettr": found.ettr, "goodput": found.goodput, "estimated": ledger.estimated,
+        "gpus": ledger.gpus,
+        "wall_s": ledger.wall / SECOND,
+        "held_s": ledger.held / SECOND,
+        "ettr": found.ettr,
+        "goodput": found.goodput,
+        "estimated": ledger.estimated,
         "gpu_s": {name: ticks / SECOND for name, ticks in ledger.bins.items()},
         "gpu_hours": {name: ticks / HOUR for name, ticks in ledger.bins.items()},
-        "mttr_s": _seconds(found.mttr), "mttf_s": _seconds(found.mttf), "failures_by_kind": found.by_kind,
+        "mttr_s": _seconds(found.mttr),
+        "mttf_s": _seconds(found.mttf),
+        "failures_by_kind": found.by_kind,
         "failures": [each.document() for each in found.failures],
         "checkpoint": {
-            "stall_s": _seconds(found.stall), "interval_s": _seconds(found.interval),
+            "stall_s": _seconds(found.stall),
+            "interval_s": _seconds(found.interval),
             "best_interval_s": _seconds(found.best_interval),
         },
-        "cost": found.cost, "price": found.price,
-    }  # fmt: skip
+        "cost": found.cost,
+        "price": found.price,
+    }
 
 
 def _failures(chain: Sequence[Job]) -> Iterator[Failure]:

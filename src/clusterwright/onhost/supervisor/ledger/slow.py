@@ -60,9 +60,14 @@ def lines(events: Sequence[Event]) -> List[str]:
 def _one(event: Event) -> Behind:
     own_s, typical_s = float(event.get("own") or 0), float(event.get("typical") or 0)
     return Behind(
-        int(event.get("rank") or 0), str(event.get("host") or "?"), float(event.get("ratio") or 1),
-        float(event["time"]), None, int(event.get("step") or 0), max(0.0, own_s - typical_s),
-    )  # fmt: skip
+        int(event.get("rank") or 0),
+        str(event.get("host") or "?"),
+        float(event.get("ratio") or 1),
+        float(event["time"]),
+        None,
+        int(event.get("step") or 0),
+        max(0.0, own_s - typical_s),
+    )
 
 
 def _ended(each: Behind, event: Event) -> Behind:

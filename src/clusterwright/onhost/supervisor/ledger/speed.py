@@ -36,14 +36,21 @@ def progress(events: Sequence[Event], record: Mapping[str, Any], *, running: boo
     peak = _peak(plan, record, events)
     found = reading(own, plan)
     return {
-        "step": step, "until": until, "steps_per_s": rate, "eta_s": eta, "loss": last.get("loss"),
+        "step": step,
+        "until": until,
+        "steps_per_s": rate,
+        "eta_s": eta,
+        "loss": last.get("loss"),
         "tokens_per_s": rate * last["tokens"] if rate and last.get("tokens") else None,
         "samples_per_s": rate * plan["batch"] if rate and plan.get("batch") else None,
-        "flops_per_s": flops, "mfu": flops / peak if flops and peak else None,
-        "data_wait": found.share if found else None, "communication": communication.share(own),
-        "lr": last.get("lr"), "norm": last.get("norm"),
+        "flops_per_s": flops,
+        "mfu": flops / peak if flops and peak else None,
+        "data_wait": found.share if found else None,
+        "communication": communication.share(own),
+        "lr": last.get("lr"),
+        "norm": last.get("norm"),
         "memory": next((event["memory"] for event in reversed(own) if "memory" in event), None),
-    }  # fmt: skip
+    }
 
 
 def whole(events: Sequence[Event]) -> Optional[Reading]:
@@ -61,9 +68,12 @@ def whole(events: Sequence[Event]) -> Optional[Reading]:
     return Reading(
         sum(each.share * each.busy_s for each in parts) / busy_s,
         sum(each.here * each.busy_s for each in parts) / busy_s,
-        busy_s, sum(each.steps for each in parts), parts[-1].workers, parts[-1].cpus,
+        busy_s,
+        sum(each.steps for each in parts),
+        parts[-1].workers,
+        parts[-1].cpus,
         sum(cpu_s) if len(cpu_s) == len(parts) else None,
-    )  # fmt: skip
+    )
 
 
 def reading(steps: Sequence[Event], plan: Event) -> Optional[Reading]:
@@ -77,10 +87,14 @@ def reading(steps: Sequence[Event], plan: Event) -> Optional[Reading]:
     most = max(here, last.get("waited_most", 0) - first.get("waited_most", 0))
     read = [event["reading"] for event in known if "reading" in event]
     return Reading(
-        min(1.0, most / busy_s), min(1.0, here / busy_s), busy_s, last["step"] - first["step"],
-        int(plan.get("workers") or 0), int(plan.get("cpus") or 1),
+        min(1.0, most / busy_s),
+        min(1.0, here / busy_s),
+        busy_s,
+        last["step"] - first["step"],
+        int(plan.get("workers") or 0),
+        int(plan.get("cpus") or 1),
         read[-1] - read[0] if len(read) > 1 else None,
-    )  # fmt: skip
+    )
 
 
 def _plan(events: Sequence[Event]) -> Dict[str, Any]:

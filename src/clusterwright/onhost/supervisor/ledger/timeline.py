@@ -110,10 +110,14 @@ def _job(inside: Sequence[Event], limit: int, *, cut: bool) -> Job:
     start = inside[0]
     ending = next((event for event in inside if event["event"] == "job_end"), None)
     job = Job(
-        str(start.get("job_id", "")), _names(start), int(start.get("ranks") or 0), tick(start),
-        tick(ending) if ending else limit, str(ending.get("outcome", "")) if ending else "",
+        str(start.get("job_id", "")),
+        _names(start),
+        int(start.get("ranks") or 0),
+        tick(start),
+        tick(ending) if ending else limit,
+        str(ending.get("outcome", "")) if ending else "",
         cut=cut and ending is None,
-    )  # fmt: skip
+    )
     own = [event for event in inside if tick(event) <= job.end]
     _generations(job, own)
     job.ranks = job.ranks or _ranks(job)
@@ -151,9 +155,12 @@ def _generations(job: Job, events: Sequence[Event]) -> None:
         own = [event for event in by_number[number] if begin <= tick(event) <= limit]
         ending = next((event for event in own if event["event"] in ("generation_end", "takeover")), None)
         generation = Generation(
-            number, tuple(host for host in _names(start) if host in job.hosts), begin,
-            tick(ending) if ending else limit, _why(ending),
-        )  # fmt: skip
+            number,
+            tuple(host for host in _names(start) if host in job.hosts),
+            begin,
+            tick(ending) if ending else limit,
+            _why(ending),
+        )
         generation.attempts = _attempts(generation, own)
         last_attempt = generation.attempts[-1]
         last_attempt.faults += _missed(ending, own)
