@@ -1,9 +1,9 @@
 """What provisioning sends to a host as its order."""
 
-import base64
 import json
 import zlib
 
+from clusterwright.onhost.provision.files import content_of
 from clusterwright.onhost.provision.host import Host
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import File, Package
@@ -29,8 +29,16 @@ def test_contents_that_all_hosts_share_arrive_as_if_they_were_sent_with_each():
     host = Host(order)
 
     assert len(order["contents"]) == 1
-    assert [base64.b64decode(one["content"]).decode() for one in host.resources] == [WORDS] * 3 + ["mine\n"]
+    assert [one["content"] for one in host.resources] == [WORDS] * 3 + ["mine\n"]
     assert all("content_of" not in one for one in host.resources)
+
+
+def test_bytes_that_are_no_text_arrive_as_they_are():
+    """A file may hold anything."""
+    data = bytes(range(256)) + "é\r\n".encode()
+    host = Host(order_of(sent(File(path="/a", content=data))))
+
+    assert content_of(host.resources[0]) == data
 
 
 def test_two_hosts_bundles_do_not_mix():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal
 
 from clusterwright.config.cluster import Cluster
@@ -17,10 +18,11 @@ from clusterwright.edge.processes import TIMED_OUT, Done
 from clusterwright.edge.ssh import SSH_FAILED, Remote
 from clusterwright.onhost.provision.agent import ANSWER
 from clusterwright.onhost.provision.change import Verb
+from clusterwright.onhost.provision.files import diff_of
 from clusterwright.platforms import names_by_os_release
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.report import Change, HostReport, Timing
-from clusterwright.provision.resources import Resource
+from clusterwright.provision.resources import File, Resource
 
 Mode = Literal["check", "fetch", "apply", "list"]
 
@@ -66,7 +68,7 @@ class Work:
         sent, render_s = self.clock.now(), self.clock.monotonic() - began
         limit_s = ACT_S if mode in ("apply", "fetch") else LOOK_S
         done = Host(self.remote, host).run_program(PROVISION, stdin=data, root=True, timeout_s=limit_s)
-        report = read_answer(host, done, sent, self.clock.now())
+        report = read_answer(host, done, sent, self.clock.now(), self.resources(host))
         return replace(report, timings=_timings(mode, done.seconds, report.timings, render_s))
 
 
@@ -82,7 +84,9 @@ def stamp(clock: Clock) -> str:
     return datetime.fromtimestamp(clock.now(), UTC).strftime("%Y%m%d-%H%M%S")
 
 
-def read_answer(host: str, done: Done, sent: float = 0.0, came: float = 0.0) -> HostReport:
+def read_answer(
+    host: str, done: Done, sent: float = 0.0, came: float = 0.0, resources: Iterable[Resource] = ()
+) -> HostReport:
     """What the agent said, or why it said nothing."""
     lines = [line for line in done.out.splitlines() if line.startswith(ANSWER)]
     if not lines:
@@ -95,7 +99,7 @@ def read_answer(host: str, done: Done, sent: float = 0.0, came: float = 0.0) -> 
         error, blame = "it changed since the plan was shown, and was left as it is; run again", "host"
     return HostReport(
         host,
-        changes=tuple(_change(row) for row in answer["changes"]),
+        changes=tuple(_change(row) for row in _with_diffs(answer["changes"], resources)),
         notes=tuple(answer["notes"]),
         error=error,
         sum=answer.get("sum", ""),
@@ -123,6 +127,21 @@ def _off(now: float | None, sent: float, came: float) -> float:
     if now is None or not came or sent <= now <= came:
         return 0.0
     return now - came if now > came else now - sent
+
+
+def _with_diffs(rows: list[dict[str, Any]], resources: Iterable[Resource]) -> list[dict[str, Any]]:
+    """The changes with the diffs of new files whose contents all hosts share, which hosts do not send back."""
+    contents = {one.id: one.content for one in resources if isinstance(one, File)}
+    return [
+        row if row["diff"] is not None else row | {"diff": _new_file(row["id"], contents[row["id"]])}
+        for row in rows
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _new_file(name: str, content: str | bytes) -> str:
+    data = content.encode() if isinstance(content, str) else content
+    return diff_of(name.partition(":")[2], b"", data)
 
 
 def _change(row: dict[str, Any]) -> Change:

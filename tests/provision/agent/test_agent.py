@@ -1,7 +1,6 @@
 """The agent on a host, tried against a folder that stands for one; systemd is in test_apply_lab.py."""
 
 import ast
-import base64
 import difflib
 import fcntl
 import grp
@@ -19,9 +18,11 @@ from pathlib import Path
 import pytest
 
 from clusterwright.edge.bundler import PROVISION, program_command, program_input, sources
+from clusterwright.edge.processes import Done
 from clusterwright.onhost.provision import agent, files, undo
 from clusterwright.provision.bundle import Order, bundle
 from clusterwright.provision.resources import Directory, File, Module, Symlink, Sysctl
+from clusterwright.provision.work import read_answer
 
 ME = pwd.getpwuid(os.getuid()).pw_name
 MY_GROUP = grp.getgrgid(os.getgid()).gr_name
@@ -39,10 +40,9 @@ def host(tmp_path):
     root = tmp_path / "root"
     root.mkdir()
 
-    def run(mode, *resources, expect="", when="100"):
-        data = program_input(PROVISION) + bundle(
-            Order(mode, "cluster.yaml", when, expect, str(root)), resources
-        )
+    def run(mode, *resources, expect="", when="100", shared=()):
+        order = Order(mode, "cluster.yaml", when, expect, str(root))
+        data = program_input(PROVISION) + bundle(order, resources, shared)
         done = subprocess.run(
             ["sh", "-c", program_command()], input=data, capture_output=True, check=False, timeout=60
         )
@@ -51,6 +51,26 @@ def host(tmp_path):
 
     run.root = root
     return run
+
+
+def test_the_diff_of_a_new_shared_file_is_completed_where_its_content_is(host):
+    """Hosts send back no text that all of them were sent; edited later, the file has a diff of the host's own."""
+    shared = file(content="one\ntwo\n")
+    first = host("apply", shared, shared=("one\ntwo\n",))
+    (host.root / "etc/app.conf").write_text("one\n")
+    again = host("check", shared, shared=("one\ntwo\n",))
+    reports = [read_answer("a", done(answer), resources=[shared]) for answer in (first, again)]
+
+    assert first["changes"][0]["diff"] is None
+    assert [report.changes[0].diff.splitlines()[2:] for report in reports] == [
+        ["@@ -0,0 +1,2 @@", "+one", "+two"],
+        ["@@ -1 +1,2 @@", " one", "+two"],
+    ]
+
+
+def done(answer):
+    """The answer as ssh brings it."""
+    return Done((), 0, f"{agent.ANSWER}{json.dumps(answer)}\n", "", 1.0)
 
 
 def test_looking_changes_nothing(host):
@@ -282,7 +302,7 @@ def test_nothing_of_the_bundle_is_on_the_command_line():
     data = bundle(Order("check", "c", "1"), [file(content="hidden")])
 
     assert "hidden" not in program_command()
-    assert base64.b64encode(b"hidden") not in data  # and it travels compressed
+    assert b"hidden" not in data  # and it travels compressed
     assert sys.version_info >= (3, 11)
 
 

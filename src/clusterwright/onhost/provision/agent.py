@@ -277,6 +277,9 @@ def act(bundle: Json) -> Json:
             with_lock(host, answer)
     except (ChangeError, OSError) as why:
         answer["error"], answer["blame"] = troubles.told(host, why)
+    for change in answer["changes"]:  # the diff of a new file follows from its content, which the sender has
+        if change["id"] in host.shared and change["verbs"] == [Verb.CREATE]:
+            change["diff"] = None
     answer["timings"] = rows()
     answer["facts"].update(now=time.time(), boot=reboots.boot_id(), owes=reboots.owed(host))
     return answer

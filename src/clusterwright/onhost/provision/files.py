@@ -3,7 +3,6 @@
 Standard library only, Python 3.6 or later.
 """
 
-import base64
 import collections
 import functools
 import grp
@@ -15,7 +14,7 @@ from typing import List, Optional
 
 from clusterwright.onhost.lib.files import SCRATCH, replace_link, replacing
 from clusterwright.onhost.provision.change import Verb, new_change
-from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, read, run
+from clusterwright.onhost.provision.host import STATE, ChangeError, Host, Json, bytes_of, read, run
 
 TRIAL = ".wright-trial-"
 TRIAL_S = 60  # a daemon that is only to read its files answers within seconds
@@ -24,12 +23,7 @@ DIFF_LINES = 120  # a longer diff is cut: it is for reading; `sum` is for compar
 
 def content_of(resource: Json) -> bytes:
     """The bytes wanted."""
-    return _decoded(str(resource["content"]))
-
-
-@functools.lru_cache(maxsize=None)
-def _decoded(content: str) -> bytes:
-    return base64.b64decode(content)
+    return bytes_of(resource["content"])
 
 
 @functools.lru_cache(maxsize=None)

@@ -43,6 +43,7 @@ class Host:
         self.root = str(bundle["root"]).rstrip("/")
         self.bundle = bundle
         self.resources = bundle["resources"]  # type: List[Json]
+        self.shared = {resource["id"] for resource in self.resources if "content_of" in resource}
         for resource in self.resources:
             if "content_of" in resource:  # it is sent once, for all hosts and files
                 resource["content"] = bundle["contents"][resource.pop("content_of")]
@@ -80,6 +81,16 @@ def read(path: str) -> Optional[bytes]:
             return file.read()
     except (FileNotFoundError, NotADirectoryError, ProcessLookupError):
         return None
+
+
+def text_of(data: bytes) -> str:
+    """A file's content as it travels in JSON: bytes that are no UTF-8 become lone surrogates (PEP 383)."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def bytes_of(text: str) -> bytes:
+    """The content of `text_of`."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def whole_json(line: str) -> Json:

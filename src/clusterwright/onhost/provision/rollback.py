@@ -4,7 +4,6 @@ Standard library only, Python 3.6 or later. Every later apply is undone with it.
 changes as an apply does, so it can be undone as well.
 """
 
-import base64
 import errno
 import os
 from typing import List, Optional, Set
@@ -12,7 +11,7 @@ from typing import List, Optional, Set
 from clusterwright.onhost.provision import files, undo, units
 from clusterwright.onhost.provision.change import Verb, new_change
 from clusterwright.onhost.provision.disk import state_of
-from clusterwright.onhost.provision.host import ChangeError, Host, Json, read
+from clusterwright.onhost.provision.host import ChangeError, Host, Json, read, text_of
 from clusterwright.onhost.provision.plan import READ_UNIT_FILES, unit_changes
 
 PATHS = ("file", "directory", "symlink")
@@ -159,7 +158,7 @@ def put_back(host: Host, row: Json, path: str) -> None:
     elif before["kind"] == "link":
         files.do_symlink(host, {"path": path, "target": before["target"]})
     else:
-        data = base64.b64encode(content(host, row)).decode()
+        data = text_of(content(host, row))
         rights = {"owner": before["uid"], "group": before["gid"], "mode": before["mode"]}
         files.do_file(host, dict(rights, path=path, content=data, validate=[]))
 

@@ -25,7 +25,7 @@ CPU_PERCENT = {"control": 50, "compute": 20, "login": 20}
 # The first Python that is not too old; RHEL 8 and Ubuntu 20.04 have newer ones under names of their own.
 _START = (
     "for python in python3 python3.13 python3.12 python3.11 python3.10 python3.9 python3.8 {python}; do"
-    ' $${{python}} -c "import sys; sys.exit(sys.version_info < (3, 8))" 2>/dev/null &&'
+    ' $${{python}} -IS -c "import sys; sys.exit(sys.version_info < (3, 8))" 2>/dev/null &&'
     " exec $${{python}} -m clusterwright.onhost.exporter; done;"
     " echo there is no Python of 3.8 or later >&2; exit 1"
 )
@@ -38,14 +38,12 @@ Wants=network-online.target
 StartLimitIntervalSec=0
 
 [Service]
-Environment=PYTHONPATH={library} PYTHONPYCACHEPREFIX=/var/cache/clusterwright-exporter
+Environment=PYTHONPATH={library} PYTHONDONTWRITEBYTECODE=1
 ExecStart=/bin/sh -c '{start}'
 StateDirectory=clusterwright/exporter
 RuntimeDirectory=clusterwright-exporter
-CacheDirectory=clusterwright-exporter
 StateDirectoryMode=0700
 RuntimeDirectoryMode=0700
-CacheDirectoryMode=0700
 UMask=0077
 Restart=always
 RestartSec=5

@@ -3,11 +3,10 @@
 Standard library only, Python 3.6 or later.
 """
 
-import base64
 from typing import List, Optional
 
 from clusterwright.onhost.provision.derive import nccl_conf, rdma_ports, topology, ucx_conf
-from clusterwright.onhost.provision.host import Host, Json, read
+from clusterwright.onhost.provision.host import Host, Json, read, text_of
 
 PROGRAMS = {"nccl_conf": nccl_conf, "rdma_ports": rdma_ports, "topology": topology, "ucx_conf": ucx_conf}
 
@@ -30,7 +29,7 @@ def as_file(host: Host, resource: Json, notes: List[str]) -> List[Json]:
     data = worked_out(host, resource, notes)
     if data is None:
         return []
-    content = base64.b64encode(data).decode()
+    content = text_of(data)
     plain = {"kind": "file", "content": content, "secret": "", "gentle": "", "early": False, "validate": []}
     return [dict(resource, **plain)]
 
